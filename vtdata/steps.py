@@ -140,6 +140,10 @@ class Step:
         del folder
         return []
 
+    def model_names(self) -> list[str]:
+        """Entries of the recipe's ``models`` that it asks."""
+        return []
+
     def rollout_set(self) -> str | None:
         """The set of rollouts it makes, for steps that give ``rollouts``."""
         return None
