@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any, Literal, get_args
 
+from vtdata.errors import ConfigError, DataError
 from vtdata.seeds import bucket_of
 from vtdata.text import collapse
 
@@ -139,6 +140,15 @@ class Rollout:
         if self.dropped_by is None:
             self.dropped_by, self.drop_reason = by, reason
 
+    def leave_out(self, into: str) -> None:
+        """Keep it out of the rows of one set, while it may stand in another's."""
+        if not self.left_out_of(into):
+            self.marks.append(f"out:{into}")
+
+    def left_out_of(self, into: str) -> bool:
+        """Whether a selection kept it out of the rows of this set."""
+        return f"out:{into}" in self.marks
+
 
 @dataclass(slots=True)
 class Query:
@@ -193,6 +203,24 @@ class Query:
     def rollouts_of(self, of: str | None = None) -> list[Rollout]:
         """The live rollouts of one set, or of all."""
         return [r for r in self.rollouts if r.live and (of is None or r.set == of)]
+
+    def only_set(self, of: str | None) -> str:
+        """Return ``of``, or for None the one set that the rollouts are of.
+
+        Raises:
+            DataError: there are no rollouts (``no_rollouts``).
+            ConfigError: there are several sets and ``of`` doesn't say which.
+        """
+        names = sorted({r.set for r in self.rollouts})
+        if (of or None) not in [*names, None] or not names:
+            found = ", ".join(names) or "none"
+            raise DataError("no_rollouts", f"asked for set '{of or 'any'}', there is: {found}")
+        if of is None and len(names) > 1:
+            raise ConfigError(
+                f"query {self.id} has rollouts of several sets ({', '.join(names)}): say which "
+                "with 'of'"
+            )
+        return of or names[0]
 
 
 def query_id(prompt: list[Turn], options: list[str] | None = None, starter_code: str = "") -> str:
