@@ -1,0 +1,67 @@
+"""What SFT and RL rows say about a query in the same way."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import pyarrow as pa
+
+from vtdata.records import PassRate, Query
+from vtdata.seeds import share
+from vtdata.shards.template import label
+
+SHARD_VERSION = 1
+"""The ``schema_version`` of SFT and RL rows; raised when a column changes."""
+
+AnswerSource = Literal["gold", "vote", "tests"]
+Split = Literal["train", "validation"]
+
+MESSAGES = pa.list_(pa.struct([("role", pa.string()), ("content", pa.string())]))
+
+_TESTED = ("code", "constraints")
+_UNANSWERED = ("rubric", "none")
+
+
+def split_of(query: Query, seed: int, validation_share: float) -> Split:
+    """Return where a query goes with all its traces: a split by rollout would leak questions."""
+    return "validation" if share(seed, "split", query.id) < validation_share else "train"
+
+
+def answer_of(query: Query) -> str | None:
+    """Return the answer a response is held to; a choice's is its letter.
+
+    A winning vote is the answer of a query whose verifier is ``vote``.
+    """
+    answer = query.answer
+    if query.verifier.kind == "vote" and answer is None and query.vote:
+        answer = query.vote.answer
+    if answer is None or not query.options:
+        return answer
+    letters = [label(index) for index in range(len(query.options))]
+    bare = answer.strip().strip("().").upper()
+    if bare in letters:
+        return bare
+    return letters[query.options.index(answer)] if query.options.count(answer) == 1 else answer
+
+
+def answer_source(query: Query) -> AnswerSource | None:
+    """Return what vouches for the answer; None where nothing does."""
+    kind = query.verifier.kind
+    if kind == "vote":
+        return "vote"
+    if kind in _TESTED:
+        return "tests"
+    return None if kind in _UNANSWERED or query.answer is None else "gold"
+
+
+def rate_of(query: Query, name: str | None) -> PassRate | None:
+    """Return the pass rate of a rollout set; of the one that was measured last for None."""
+    rates = [rate for rate in query.pass_rates if name is None or rate.set == name]
+    return rates[-1] if rates else None
+
+
+def as_struct(value: Any, kind: pa.StructType) -> dict[str, Any] | None:
+    """Return a record's attributes as the fields of an Arrow struct; None stays None."""
+    if value is None:
+        return None
+    return {field.name: getattr(value, field.name) for field in kind}
