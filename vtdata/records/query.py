@@ -212,7 +212,7 @@ class Query:
             ConfigError: there are several sets and ``of`` doesn't say which.
         """
         names = sorted({r.set for r in self.rollouts})
-        if (of or None) not in [*names, None] or not names:
+        if not names or (of is not None and of not in names):
             found = ", ".join(names) or "none"
             raise DataError("no_rollouts", f"asked for set '{of or 'any'}', there is: {found}")
         if of is None and len(names) > 1:
