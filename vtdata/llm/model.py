@@ -52,6 +52,8 @@ class ModelSpec(BaseModel):
     running. ``${env:NAME}`` is filled in when a call is made and is never written anywhere."""
     api_key_env: str | None = None
     """Name of the environment variable that holds the key."""
+    headers: dict[str, str] = {}
+    """Further headers; ``${env:NAME}`` is filled in when a call is made."""
     concurrency: Annotated[int, Field(ge=1)] = 32
     """Calls in flight for the whole run, split over its workers (ours)."""
     price: Price | None = None
@@ -75,6 +77,15 @@ class ModelSpec(BaseModel):
 
 
 OPERATIONAL = frozenset(
-    {"url", "api_key_env", "concurrency", "price", "stream", "idle_timeout_s", "attempts"}
+    {
+        "url",
+        "api_key_env",
+        "headers",
+        "concurrency",
+        "price",
+        "stream",
+        "idle_timeout_s",
+        "attempts",
+    }
 )
 """Fields that say where and how fast: never in a fingerprint, never in a store key."""
