@@ -1,0 +1,344 @@
+"""The generation store: every answer that was ever bought, by the key of its request.
+
+One file per range of buckets, owned by one rank. An answer is committed before anybody counts it;
+whatever arrives while a commit is running goes into the next one. All file work is done by one
+thread, so the event loop only hands over and is told.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Any
+
+from vtdata.errors import RunError, VtdataError
+from vtdata.lease import Lease
+from vtdata.llm.database import SUFFIX as SQLITE_SUFFIX
+from vtdata.llm.database import Database
+from vtdata.llm.probe import engine_of, read_note
+from vtdata.llm.row import Engine, Row, pack, unpack
+from vtdata.llm.segments import SUFFIX as SEGMENTS_SUFFIX
+from vtdata.llm.segments import Segments
+from vtdata.seeds import NUM_RANGES, range_of
+
+OPEN_FILES = 8
+"""Ranges open at a time; a rank walks its buckets in order (ours)."""
+SYNC_S = 1.0
+"""Longest time that a committed answer can be lost to a power cut (ours)."""
+BATCH = 512
+"""Most jobs that share a commit (ours)."""
+
+
+@dataclass(slots=True)
+class _Job:
+    """A get or a put on its way to the thread and back."""
+
+    range: int
+    keys: list[bytes]
+    payload: bytes | None
+    """What to put; None for a get."""
+    final: bool
+    """Of a get: whether to leave out what isn't final."""
+    future: asyncio.Future[Any]
+    result: Any = None
+    error: BaseException | None = None
+    told: bool = False
+
+
+class Store:
+    """The ranges of a store that one rank owns; made by ``open_store``."""
+
+    def __init__(self, folder: Path, ranges: range, engine: str, *, read_only: bool) -> None:
+        self.folder = folder
+        self.ranges = ranges
+        self.engine = engine
+        self.read_only = read_only
+        self.notes: list[str] = []
+        """What a person should be told: the engine taken, a lease taken over, a torn tail."""
+        self._files = _Files(folder, engine, self.notes, read_only=read_only)
+        self._queue: SimpleQueue[_Job | Callable[[], None] | None] = SimpleQueue()
+        self._thread = threading.Thread(target=self._work, name="store", daemon=True)
+        self._closed = False
+        self._thread.start()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        return self.count()
+
+    async def get(
+        self, bucket: int, keys: Iterable[str], *, failed: bool = False
+    ) -> dict[str, bytes]:
+        """The answers that are there; with ``failed`` also those that the next run asks again."""
+        raw = [bytes.fromhex(key) for key in keys]
+        return await self._ask(bucket, raw, None, final=not failed)
+
+    async def put(self, bucket: int, key: str, payload: bytes, *, final: bool = True) -> None:
+        """Store an answer; returns when it is committed. A final answer is never replaced."""
+        if self.read_only:
+            raise RunError(f"store {self.folder} is open for reading only: nothing can be put")
+        await self._ask(bucket, [bytes.fromhex(key)], payload, final=final)
+
+    def peek(self, bucket: int, keys: Iterable[str]) -> set[str]:
+        """Which of the keys have a final answer."""
+        raw = [bytes.fromhex(key) for key in keys]
+        number = self._range(bucket)
+        rows = self._call(lambda: self._files.get(number, raw))
+        return {row.key.hex() for row in rows if row.final}
+
+    def count(self) -> int:
+        """Number of final answers in the ranges that this store owns."""
+        return self._call(
+            lambda: sum(self._files.at(n).count() for n in self._files.existing(self.ranges))
+        )
+
+    def some(self, limit: int) -> list[bytes]:
+        """Up to ``limit`` final answers, taken from all ranges alike: enough for a mean."""
+        return self._call(lambda: list(self._some(limit)))
+
+    def close(self) -> None:
+        """Finish what was handed in, close the files and give the ranges back."""
+        if not self._closed:
+            self._closed = True
+            self._queue.put(None)
+            self._thread.join()
+
+    def _some(self, limit: int) -> Iterator[bytes]:
+        there = self._files.existing(self.ranges)
+        for number in there:
+            engine = self._files.at(number)
+            for row in engine.some(-(-limit // len(there))):
+                yield unpack(row, engine.path)
+
+    def _range(self, bucket: int) -> int:
+        number = range_of(bucket)
+        if number not in self.ranges or self._closed:
+            state = "is closed" if self._closed else f"owns {self.ranges}"
+            raise RunError(
+                f"store {self.folder} {state}: bucket {bucket} of range {number} can't be asked"
+            )
+        return number
+
+    async def _ask(self, bucket: int, keys: list[bytes], payload: bytes | None, *, final: bool):  # noqa: ANN202
+        future = asyncio.get_running_loop().create_future()
+        self._queue.put(_Job(self._range(bucket), keys, payload, final, future))
+        return await future
+
+    def _call(self, work: Callable[[], Any]) -> Any:
+        """Run ``work`` on the store's thread and wait for it."""
+        done, box = threading.Event(), []
+
+        def run() -> None:
+            try:
+                box.append((work(), None))
+            except VtdataError as error:
+                box.append((None, error))
+            finally:
+                done.set()
+
+        if self._closed:
+            raise RunError(f"store {self.folder} is closed")
+        self._queue.put(run)
+        done.wait()
+        result, error = box[0]
+        if error:
+            raise error
+        return result
+
+    def _work(self) -> None:
+        jobs: list[Any] = []
+        try:
+            while None not in jobs:
+                jobs = self._next()
+                self._serve([job for job in jobs if isinstance(job, _Job)])
+                for call in filter(callable, jobs):
+                    call()
+                self._files.sync_when_due()
+        finally:
+            self._closed = True  # whatever ended it, nobody may wait for an answer
+            self._refuse([*jobs, *self._waiting()])
+            self._files.close()
+
+    def _next(self) -> list[Any]:
+        """Wait for a job, then take whatever else has arrived."""
+        try:
+            jobs = [self._queue.get(timeout=SYNC_S if self._files.dirty else None)]
+        except Empty:  # time to bring the last commits to the disk
+            return []
+        return jobs + self._waiting(BATCH - 1)
+
+    def _waiting(self, limit: int | None = None) -> list[Any]:
+        jobs: list[Any] = []
+        while not self._queue.empty() and (limit is None or len(jobs) < limit):
+            jobs.append(self._queue.get())
+        return jobs
+
+    def _refuse(self, jobs: list[Any]) -> None:
+        left = [job for job in jobs if isinstance(job, _Job) and not job.told]
+        for job in left:
+            job.error = RunError(f"store {self.folder} is closed")
+        if left:
+            _tell(left)
+
+    def _serve(self, jobs: list[_Job]) -> None:
+        """Puts first, one commit per range, then gets; then tell the event loop once."""
+        by_range = attrgetter("range")
+        for number, group in groupby(sorted(jobs, key=by_range), key=by_range):
+            batch = list(group)
+            puts = [job for job in batch if job.payload is not None]
+            self._guard(puts, lambda n=number, p=puts: self._put(n, p))
+            gets = [job for job in batch if job.payload is None]
+            self._guard(gets, lambda n=number, g=gets: self._get(n, g))
+        if jobs:
+            _tell(jobs)
+
+    def _put(self, number: int, jobs: list[_Job]) -> None:
+        rows = [pack(job.keys[0], job.payload or b"", final=job.final) for job in jobs]
+        self._files.put(number, rows)
+
+    def _get(self, number: int, jobs: list[_Job]) -> None:
+        rows = self._files.get(number, [key for job in jobs for key in job.keys])
+        found = {row.key: row for row in rows}
+        path = self._files.path(number)
+        for job in jobs:
+            rows = [row for key in job.keys if (row := found.get(key)) is not None]
+            kept = [row for row in rows if row.final or not job.final]
+            job.result = {row.key.hex(): unpack(row, path) for row in kept}
+
+    @staticmethod
+    def _guard(jobs: list[_Job], work: Callable[[], None]) -> None:
+        """An error goes to those who asked, and the thread goes on."""
+        if not jobs:
+            return
+        try:
+            work()
+        except (VtdataError, OSError) as error:
+            for job in jobs:
+                job.error = error
+
+
+class _Files:
+    """The open files, few at a time; used by the store's thread only."""
+
+    def __init__(self, folder: Path, engine: str, notes: list[str], *, read_only: bool) -> None:
+        self._folder = folder
+        self._suffix = SQLITE_SUFFIX if engine == "sqlite" else SEGMENTS_SUFFIX
+        self._read_only = read_only
+        self._notes = notes
+        self._open: OrderedDict[int, Engine] = OrderedDict()
+        self.dirty: set[int] = set()
+        self._synced = time.monotonic()
+
+    def path(self, number: int) -> Path:
+        return self._folder / f"{number:02d}{self._suffix}"
+
+    def existing(self, ranges: range) -> list[int]:
+        return [number for number in ranges if self.path(number).exists()]
+
+    def at(self, number: int) -> Engine:
+        """The range's engine, opened if it isn't, with the longest unused closed."""
+        engine = self._open.get(number)
+        if engine is None:
+            while len(self._open) >= OPEN_FILES:
+                oldest, old = self._open.popitem(last=False)
+                self.dirty.discard(oldest)
+                old.close()
+            engine = self._open[number] = self._make(self.path(number))
+        self._open.move_to_end(number)
+        return engine
+
+    def get(self, number: int, keys: list[bytes]) -> list[Row]:
+        if self._read_only and not self.path(number).exists():
+            return []
+        return self.at(number).get(keys)
+
+    def put(self, number: int, rows: list[Row]) -> None:
+        self.at(number).put(rows)
+        self.dirty.add(number)
+
+    def sync_when_due(self) -> None:
+        if self.dirty and time.monotonic() - self._synced >= SYNC_S:
+            for number in self.dirty:
+                self._open[number].sync()
+            self.dirty.clear()
+            self._synced = time.monotonic()
+
+    def close(self) -> None:
+        while self._open:
+            self._open.popitem()[1].close()
+
+    def _make(self, path: Path) -> Engine:
+        if self._suffix == SQLITE_SUFFIX:
+            return Database(path, read_only=self._read_only)
+        segments = Segments(path, read_only=self._read_only)
+        if segments.cut:
+            self._notes.append(f"store file {path}: cut off {segments.cut} bytes of a torn write")
+        return segments
+
+
+def _tell(jobs: list[_Job]) -> None:
+    """Resolve the futures, in their own loop."""
+
+    def resolve() -> None:
+        for job in jobs:
+            if job.future.done():
+                continue
+            if job.error is not None:
+                job.future.set_exception(job.error)
+            else:
+                job.future.set_result(job.result)
+
+    for job in jobs:
+        job.told = True
+    loop = jobs[0].future.get_loop()
+    if not loop.is_closed():
+        loop.call_soon_threadsafe(resolve)
+
+
+@contextmanager
+def open_store(
+    folder: Path, ranges: range, *, read_only: bool = False, engine: str | None = None
+) -> Generator[Store]:
+    """Open the ranges of a store for one rank, from ``with`` to its end.
+
+    Reads and writes the ranges' files in ``folder``, which is made where it isn't there. A
+    read-only store takes no lease and makes nothing.
+
+    Args:
+        folder: on POSIX storage; shared by the runs of a family.
+        ranges: from ``seeds.ranges_of(rank, world)``.
+        read_only: for dry runs and replays.
+        engine: ``sqlite`` or ``segments``; None tries SQLite on the folder's file system.
+
+    Raises:
+        RunError: somebody else uses a range, or a file is damaged.
+    """
+    if not set(ranges) <= set(range(NUM_RANGES)):
+        raise RunError(f"a store has the ranges 0 to {NUM_RANGES - 1}, asked for {ranges}")
+    with ExitStack() as stack:
+        if read_only:
+            note = read_note(folder) or {"engine": engine or "sqlite"}
+            yield stack.enter_context(Store(folder, ranges, note["engine"], read_only=True))
+            return
+        folder.mkdir(parents=True, exist_ok=True)
+        found, said = engine_of(folder, engine)
+        leases = [
+            stack.enter_context(Lease(folder / f"{n:02d}.lease", f"store range {n:02d} of"))
+            for n in ranges
+        ]
+        store = stack.enter_context(Store(folder, ranges, found, read_only=False))
+        store.notes += [s for s in (said, *(lease.taken_over for lease in leases)) if s]
+        yield store
