@@ -138,9 +138,11 @@ def _write(
     spread, waiting = Spread(), None
     try:
         for table in partitions:
-            waiting = _join(spread, waiting, table)
-            del table
-            _append(files, waiting, spread.ready())
+            joined = _join(spread, waiting, table)
+            del table, waiting
+            _append(files, joined, spread.ready())
+            waiting = joined.take(pa.array(spread.carry(), pa.int64()))
+            del joined  # and with it a partition, before the next is read
             pa.default_memory_pool().release_unused()
         if waiting is not None:
             _append(files, waiting, spread.finish())
@@ -151,13 +153,11 @@ def _write(
 
 
 def _join(spread: Spread, waiting: pa.Table | None, table: pa.Table) -> pa.Table:
-    """Push a partition's rows; return the rows that have no final place yet and these."""
-    carried = pa.array(spread.carry(), pa.int64())
-    for index, (query, size) in enumerate(_owners(table), len(carried)):
+    """Push a partition's rows; return the rows that have no final place yet, then these."""
+    start = waiting.num_rows if waiting else 0
+    for index, (query, size) in enumerate(_owners(table), start):
         spread.push(Item(query, size, index))
-    if waiting is None:
-        return table
-    return pa.concat_tables([waiting.take(carried), table]).combine_chunks()
+    return pa.concat_tables([waiting, table]).combine_chunks() if waiting else table
 
 
 def _owners(table: pa.Table) -> Iterator[tuple[str, int]]:

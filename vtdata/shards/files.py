@@ -18,7 +18,7 @@ from vtdata.errors import ConfigError
 from vtdata.records.parts import HashingFile
 
 MIB = 2**20
-_LEAF_BYTES = 512
+_LEAF_BYTES = 256
 """Upper bound of what a column chunk adds to the footer and the page index (125 measured)."""
 
 
@@ -88,6 +88,7 @@ class ShardFiles:
         # One chunk per column: where chunks begin would show in the pages.
         group = pa.concat_tables(self._pieces).combine_chunks()
         self._pieces = []
+        pa.default_memory_pool().release_unused()
         if self._open and self._open.bytes_with(group) > self._limits.max_file_bytes:
             self._finish()
         if self._open is None:
@@ -138,7 +139,7 @@ class _OpenFile:
             write_page_index=True,
             write_statistics=_indexed(schema),
             store_schema=False,
-            write_batch_size=64,
+            write_batch_size=16,
         )
 
     def bytes_with(self, group: pa.Table) -> int:

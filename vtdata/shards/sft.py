@@ -81,7 +81,8 @@ class Sft(Cut):
     """Cut one row per live rollout with reward 1.0, as a chat with its reasoning inline.
 
     Nothing unverified enters. A rollout of the set that does not qualify is dropped here, so
-    that the books show why it is not in the shard.
+    that the books show why it is not in the shard; one that a selection left out of this set is
+    passed over, since another set may take it.
 
     Reads ``into``, the verdicts of the rollout set ``of``, and where they are there ``vote``,
     ``pass_rates`` and the column ``stratum``. Holds one query in memory.
@@ -132,7 +133,7 @@ class Sft(Cut):
         if len(query.options) > MAX_OPTIONS:
             query.drop("sft", "too_many_options", f"{len(query.options)} options")
             return
-        chosen = query.rollouts_of(self.of)
+        chosen = [r for r in query.rollouts_of(self.of) if not r.left_out_of(self.set)]
         contents = [_content(rollout) for rollout in chosen]
         if not any(contents):
             return

@@ -10,7 +10,6 @@ behind them an index of where each lies, its length, and a mark that it is whole
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
 from collections.abc import Iterator
@@ -20,11 +19,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+import numpy as np
 import pyarrow as pa
 
 from vtdata.errors import RunError
 
-PARTITION_BYTES = 64 * 2**20
+PARTITION_BYTES = 32 * 2**20
 """What a partition should hold, uncompressed (ours)."""
 MAX_PARTITIONS = 65_536
 BUFFER_BYTES = 32 * 2**20
@@ -34,9 +34,13 @@ KEY, SIZE = "_key", "_size"
 SIDE = "_side"
 """Where a row says what belongs to the side table; see ``Side``."""
 SIDE_SPLIT = "tests"
+SEGMENT_BYTES = 8 * 2**20
+
 SIDE_SCHEMA = pa.schema([("sha256", pa.string()), ("spec", pa.string())])
 _INTERNAL = [(KEY, pa.uint64()), (SIZE, pa.int64())]
 _MARK = b"vtspill1"
+_Held = tuple[int, int, dict[str, Any]]
+"""A row with its key and its size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +54,7 @@ class Side:
 def partitions_for(raw_bytes: int) -> int:
     """Return into how many partitions a block of so many uncompressed bytes goes.
 
-    >>> partitions_for(0), partitions_for(64 * 2**20 + 1)
+    >>> partitions_for(0), partitions_for(32 * 2**20 + 1)
     (1, 2)
     """
     return min(max(1, -(-raw_bytes // PARTITION_BYTES)), MAX_PARTITIONS)
@@ -104,7 +108,7 @@ class Spill:
         self._schema, self._names = schema, set(schema.names)
         self._partitions, self._seed = partitions, seed
         self._file = self._temporary.open("wb")
-        self._buffers: dict[str, list[tuple[int, int, dict[str, Any]]]] = {}
+        self._buffers: dict[str, list[_Held]] = {}
         self._held_bytes = 0
         self._index: list[tuple[str, int, int, int, int]] = []
 
@@ -133,22 +137,20 @@ class Spill:
     def _flush(self) -> None:
         for split, held in sorted(self._buffers.items()):
             held.sort(key=lambda item: item[0])
-            keys = [key for key, _, _ in held]
             schema = SIDE_SCHEMA if split == SIDE_SPLIT else self._schema
-            rows = pa.array([row for _, _, row in held], pa.struct(list(schema)))
-            columns = [
-                *rows.flatten(),
-                pa.array(keys, pa.uint64()),
-                pa.array([s for _, s, _ in held]),
-            ]
-            batch = pa.RecordBatch.from_arrays(columns, schema=spill_schema(schema))
-            for partition, start, stop in _runs(keys, self._partitions):
-                self._write(split, partition, batch.slice(start, stop - start))
+            for start, stop in _segments(held, self._partitions):
+                self._write(split, held[start:stop], schema)
         self._buffers, self._held_bytes = {}, 0
+        pa.default_memory_pool().release_unused()
 
-    def _write(self, split: str, partition: int, batch: pa.RecordBatch) -> None:
-        raw = batch.serialize()
+    def _write(self, split: str, held: list[_Held], schema: pa.Schema) -> None:
+        rows = pa.array([row for _, _, row in held], pa.struct(list(schema)))
+        keys = pa.array([key for key, _, _ in held], pa.uint64())
+        sizes = pa.array([size for _, size, _ in held], pa.int64())
+        columns = [*rows.flatten(), keys, sizes]
+        raw = pa.RecordBatch.from_arrays(columns, schema=spill_schema(schema)).serialize()
         packed = pa.compress(raw, codec="lz4")
+        partition = held[0][0] * self._partitions >> 64
         self._index.append((split, partition, self._file.tell(), packed.size, raw.size))
         self._file.write(packed)
 
@@ -189,14 +191,17 @@ class Spill:
             self.abandon()
 
 
-def _runs(keys: list[int], partitions: int) -> Iterator[tuple[int, int, int]]:
-    """Yield (partition, start, stop) for sorted keys."""
-    start = 0
-    for stop in range(1, len(keys) + 1):
-        partition = keys[start] * partitions >> 64
-        if stop == len(keys) or keys[stop] * partitions >> 64 != partition:
-            yield partition, start, stop
-            start = stop
+def _segments(held: list[_Held], partitions: int) -> Iterator[tuple[int, int]]:
+    """Cut sorted rows where the partition changes, and at 8 MB, since Arrow doubles buffers."""
+    start, held_bytes = 0, 0
+    for at, (key, size, _) in enumerate(held):
+        other = at > start and key * partitions >> 64 != held[start][0] * partitions >> 64
+        if other or (at > start and held_bytes + size > SEGMENT_BYTES):
+            yield start, at
+            start, held_bytes = at, 0
+        held_bytes += size
+    if held:
+        yield start, len(held)
 
 
 class SpillReader:
@@ -219,20 +224,23 @@ class SpillReader:
             index = stream.read_all()
         facts = index.schema.metadata
         self.seed, self.partitions = int(facts[b"seed"]), int(facts[b"partitions"])
-        self._places = index.sort_by([("split", "ascending"), ("partition", "ascending")])
-        self._spans: dict[tuple[str, int], tuple[int, int]] = {}
-        places = zip(
-            *(self._places[name].to_pylist() for name in ("split", "partition")), strict=True
-        )
-        for key, at in itertools.groupby(enumerate(places), key=lambda item: item[1]):
-            found = [position for position, _ in at]
-            self._spans[key] = (found[0], len(found))
+        columns = [
+            index.column(name).to_numpy() for name in ("partition", "offset", "packed", "raw")
+        ]
+        places = np.array(columns, dtype=np.int64).T
+        splits = np.array(index.column("split").to_pylist(), dtype=object)
+        # stable, so that segments stay in the order of the file
+        self._places = {
+            split: found[np.argsort(found[:, 0], kind="stable")]
+            for split in set(splits)
+            for found in [places[splits == split]]
+        }
 
     def read(self, split: str, partition: int, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         """Yield the batches of one partition."""
-        start, count = self._spans.get((split, partition), (0, 0))
-        places = self._places.slice(start, count).select(["offset", "packed", "raw"]).to_pydict()
-        for offset, packed, raw in zip(*places.values(), strict=True):
+        places = self._places.get(split, np.empty((0, 4), dtype=np.int64))
+        start, stop = np.searchsorted(places[:, 0], [partition, partition + 1])
+        for _, offset, packed, raw in places[start:stop].tolist():
             self._file.seek(offset)
             buffer = pa.decompress(self._file.read(packed), raw, codec="lz4")
             yield pa.ipc.read_record_batch(buffer, spill_schema(schema))

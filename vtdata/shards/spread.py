@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 MAX_HELD_ROWS = 256
-MAX_HELD_BYTES = 8 * 2**20
+MAX_HELD_BYTES = 4 * 2**20
 """Bounds of the queue of held rows and, doubled, of the window of rows placed last (ours)."""
 
 

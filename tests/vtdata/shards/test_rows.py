@@ -100,6 +100,15 @@ def test_a_dropped_rollout_and_another_set_stay_out() -> None:
     assert (gone.dropped_by, gone.drop_reason) == ("hygiene", "looped")
 
 
+def test_a_rollout_that_was_left_out_of_this_set_may_stand_in_another() -> None:
+    shy = rollout()
+    shy.leave_out("sft.stage1")
+    both = query(into=["sft.stage1", "sft.stage2"], rollouts=[shy])
+    assert list(Sft(set="sft.stage1").rows(both, CTX)) == []
+    assert shy.live
+    assert len(list(Sft(set="sft.stage2").rows(both, CTX))) == 1
+
+
 def test_only_members_are_cut() -> None:
     assert sft_rows(1.0, into=["sft.stage2", "rl"]) == []
     assert len(sft_rows(1.0, into=["sft.stage2"], step=Sft(set="sft.stage2"))) == 1
