@@ -7,6 +7,7 @@ are exact (0.333 is not 1/3); a dollar sign is dropped; ``2\frac12`` is a mixed 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 from vtdata.records import Verdict
@@ -40,7 +41,7 @@ def compare(gold: str, pred: str) -> tuple[bool | None, str]:
         if left.value == right.value:
             return True, "correct"
         ratio = left.value / right.value if right.value else 0
-        if left.percent != right.percent and ratio in (100, left.value.__class__(1, 100)):
+        if left.percent != right.percent and ratio in (100, Fraction(1, 100)):
             return None, "percent_unclear"
         return False, "wrong"
     a, b = normal(gold), normal(pred)

@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.factories import query, rate, rollout
+from vtdata.errors import DataError
+from vtdata.records import Query, Rollout, Verdict, Verifier
+from vtdata.records import Vote as VoteRecord
+from vtdata.scores.verify import Verify
+from vtdata.scores.vote import Vote
+from vtdata.steps import Context
+
+CTX = Context(seed=1)
+
+
+def said(answer: str | None, **changes: object) -> Rollout:
+    content = "I give up." if answer is None else rf"\boxed{{{answer}}}"
+    return rollout(content=content, **changes)
+
+
+def open_query(*answers: str | None, **changes: object) -> Query:
+    """A query whose label is to come, with its rollouts verified."""
+    values = {"verifier": Verifier("vote"), "answer": None, **changes}
+    rollouts = [said(answer, sample_idx=at, verdict=None) for at, answer in enumerate(answers)]
+    question = query(rollouts=rollouts, **values)
+    Verify().process(question, CTX)
+    return question
+
+
+def voted(question: Query, **settings: object) -> Query:
+    assert Vote(**settings).process(question, CTX) == [question]
+    return question
+
+
+def test_the_winner_becomes_the_label() -> None:
+    question = voted(open_query("4", "4.0", "8/2", "4", "5", "x", None, "4"))
+    assert question.live
+    assert question.answer == "4"
+    assert question.verifier.kind == "vote"  # so that nobody takes it for a gold answer
+    assert question.vote == VoteRecord("teacher", "4", 5, 8, 1, 4, "majority")
+    assert [r.answer_class for r in question.rollouts] == [0, 0, 0, 0, 1, 2, None, 0]
+    rewards = [r.verdict.reward for r in question.rollouts if r.verdict]
+    assert rewards == [1.0, 1.0, 1.0, 1.0, 0.0, None, 0.0, 1.0]
+    assert question.pass_rates == [rate(1.0, 1.0, 1.0, 1.0, 0.0, None, 0.0, 1.0)]
+    assert (question.n_correct, question.n_scored) == (5, 7)
+
+
+@pytest.mark.parametrize(
+    ("answers", "reason"),
+    [
+        (["4"] * 5 + ["5"] * 3, None),  # 0.625 of 8
+        (["4"] * 6 + ["5"] * 4, None),  # 0.6 of 10, the default, just met
+        (["4"] * 4 + ["5"] * 3, "too_low_share"),  # 0.571 of 7
+        (["4"] * 4 + [None] * 2, None),
+        (["4"] * 4 + [None] * 3, "too_low_share"),  # abstentions count against it
+        (["4"] * 3, "too_few_votes"),
+        (["4"] * 4 + ["5"] * 4, "tie"),
+        ([None] * 4, "no_answers"),
+        (["yes"] * 8, "binary_vote"),
+        (["是"] * 8, "binary_vote"),
+        (["Paris"] * 8, None),
+    ],
+)
+def test_without_agreement_the_query_goes(answers: list[str | None], reason: str | None) -> None:
+    question = voted(open_query(*answers))
+    assert question.drop_reason == reason
+    assert (question.answer is None) is (reason is not None)
+    assert reason is None or reason in Vote.reasons
+
+
+def test_options_get_no_label_by_default() -> None:
+    assert voted(open_query(*"AAAAA", options=["4", "5"])).drop_reason == "choice_vote"
+    labeled = voted(open_query("A", "4", "(a)", "A. 4", "B", options=["4", "5"]), label_choice=True)
+    assert (labeled.live, labeled.answer) == (True, "4")
+    assert [r.answer_class for r in labeled.rollouts] == [0, 0, 0, 0, 1]
+    assert (labeled.n_correct, labeled.n_scored) == (4, 5)
+
+
+def test_binary_questions_get_a_label_where_the_recipe_says_so() -> None:
+    assert voted(open_query(*["Yes"] * 4), label_binary=True).answer == "Yes"
+
+
+@pytest.mark.parametrize("state", ["truncated", "looped", "failed", "empty", "refused"])
+def test_an_unfinished_rollout_never_votes(state: str) -> None:
+    question = open_query("4", "4", "4", "4")
+    cut = said("4", state=state, sample_idx=4, verdict=Verdict(None, state, "vote", "4"))
+    question.rollouts.append(cut)
+    vote = voted(question).vote
+    assert vote is not None
+    assert (vote.votes, vote.asked, vote.abstained) == (4, 5, 1)
+    assert cut.answer_class is None
+
+
+def test_a_dropped_rollout_abstains() -> None:
+    question = open_query(*["4"] * 5)
+    question.rollouts[0].drop("hygiene", "gibberish")
+    vote = voted(question).vote
+    assert vote is not None
+    assert (vote.votes, vote.asked, vote.abstained) == (4, 5, 1)
+
+
+def test_a_gold_answer_is_not_outvoted() -> None:
+    question = open_query(*["5"] * 8, verifier=Verifier("math"), answer="4")
+    voted(question)
+    assert (question.live, question.answer) == (True, "4")
+    assert question.vote is not None
+    assert question.vote.answer == "5"
+    assert question.pass_rates == [rate(*[0.0] * 8)]
+
+
+@pytest.mark.parametrize("answers", [["4"] * 3, ["4"] * 4 + ["5"] * 4, ["yes"] * 8])
+def test_a_query_with_a_gold_answer_stays_without_agreement(answers: list[str]) -> None:
+    assert voted(open_query(*answers, verifier=Verifier("math"), answer="4")).live
+
+
+def test_a_label_stays_when_another_set_votes() -> None:
+    question = voted(open_query(*["4"] * 4))
+    question.rollouts += [said("5", set="reference", sample_idx=at) for at in range(8)]
+    Verify(of="reference").process(question, CTX)
+    voted(question, of="reference")
+    assert question.answer == "4"
+    assert question.pass_rates[-1] == rate(*[0.0] * 8, of="reference")
+
+
+@pytest.mark.parametrize("kind", ["code", "constraints", "rubric", "none"])
+def test_programs_and_essays_do_not_vote(kind: str) -> None:
+    notes: Counter[str] = Counter()
+    question = query(1.0, 0.0, verifier=Verifier(kind))
+    Vote().process(question, Context(seed=1, note=lambda name, n: notes.update({name: n})))
+    assert (question.live, question.vote, notes) == (True, None, {"not_votable": 1})
+
+
+def test_unverified_rollouts_are_an_error() -> None:
+    question = query(1.0, None)
+    question.rollouts[1].verdict = None
+    with pytest.raises(DataError) as caught:
+        voted(question)
+    assert caught.value.reason == "not_verified"
+
+
+ANSWERS = st.lists(st.sampled_from(["4", "4.0", "5", "x", None]), min_size=1, max_size=8)
+
+
+@given(ANSWERS, st.randoms(use_true_random=False))
+def test_the_order_of_rollouts_changes_nothing(answers: list[str | None], random: object) -> None:
+    shuffled = list(answers)
+    random.shuffle(shuffled)  # ty: ignore[unresolved-attribute]
+    one, other = voted(open_query(*answers)), voted(open_query(*shuffled))
+    assert (one.answer, one.vote, one.drop_reason) == (other.answer, other.vote, other.drop_reason)
+    assert one.pass_rates == other.pass_rates

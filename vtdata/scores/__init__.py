@@ -1,0 +1,1 @@
+"""Scores: a verdict per rollout, answer classes, the vote, the pass rate."""
