@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 
@@ -29,6 +29,7 @@ class ShardManifest:
 
     name: str
     """The set's name and its folder's: ``sft.stage1``, ``rl``."""
+    kind: Literal["sft", "rl"]
     recipe: str
     fingerprint: str
     seed: int
@@ -93,6 +94,7 @@ def write_manifest(
     """
     manifest = ShardManifest(
         name=name,
+        kind="sft" if "messages" in schema.names else "rl",
         recipe=recipe,
         fingerprint=fingerprint,
         seed=seed,
