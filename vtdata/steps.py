@@ -35,7 +35,9 @@ if TYPE_CHECKING:
 
 S = TypeVar("S")
 
-_CONFIG = ConfigDict(extra="forbid", strict=True, use_attribute_docstrings=True)
+_CONFIG = ConfigDict(
+    extra="forbid", strict=True, use_attribute_docstrings=True, validate_by_name=True
+)
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)
@@ -216,6 +218,10 @@ class Cut(Step):
 
     @property
     def schema(self) -> pa.Schema:
+        raise NotImplementedError
+
+    def split(self, query: Query, ctx: Context) -> str:
+        """The split of a query, and so of all its rows."""
         raise NotImplementedError
 
     def rows(self, query: Query, ctx: Context) -> Iterator[dict[str, Any]]:

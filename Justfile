@@ -1,0 +1,74 @@
+set shell := ["bash", "-euo", "pipefail", "-c"]
+set positional-arguments
+
+venv := justfile_directory() / ".venv"
+python := venv / "bin" / "python"
+vtdata := venv / "bin" / "vtdata"
+
+# what there is, by group
+[private]
+default:
+    @just --justfile "{{ justfile() }}" --list --unsorted
+
+# a real SFT corpus with a real language model on the CPU, into runs/toy-sft
+[group('corpora')]
+build-sft-corpus recipe="recipes/toy-sft.yaml" *args: (_env "local")
+    "{{ vtdata }}" run "$@"
+
+# what a recipe would ask of its models, and what that costs
+[group('corpora')]
+plan recipe="recipes/toy-sft.yaml" *args: (_env "local")
+    "{{ vtdata }}" run --dry-run "$@"
+
+# how far a run is
+[group('corpora')]
+status run="runs/toy-sft" *args: (_env "local")
+    "{{ vtdata }}" status "$@"
+
+# rebuild a run's shards offline from its store and compare hashes
+[group('corpora')]
+replay run="runs/toy-sft" *args: (_env "local")
+    "{{ vtdata }}" replay "$@"
+
+# serve a model on loopback: vLLM where there is a GPU, else the CPU server
+[group('models')]
+serve *args: (_env "local")
+    "{{ vtdata }}" serve "$@"
+
+# the tests that take under ten minutes on two cores; any pytest option goes through
+[group('development')]
+test *args: (_env "dev")
+    "{{ python }}" -m pytest "$@"
+
+# the tests that take longer than a minute each
+[group('development')]
+test-slow *args: (_env "dev")
+    "{{ python }}" -m pytest -m "slow and not gpu and not network" "$@"
+
+# style, types and import layers
+[group('development')]
+lint: (_env "dev")
+    "{{ python }}" -m ruff check .
+    "{{ python }}" -m ruff format --check .
+    "{{ venv }}/bin/ty" check vtdata
+    "{{ venv }}/bin/lint-imports"
+
+# mend what can be mended by itself
+[group('development')]
+fix: (_env "dev")
+    "{{ python }}" -m ruff check --fix .
+    "{{ python }}" -m ruff format .
+
+# what CI runs
+[group('development')]
+ci: lint test
+
+# speed and memory, each next to a peer in the same run: just bench client
+[group('development')]
+bench name="pipeline" *args: (_env "dev")
+    "{{ python }}" -m "tests.bench.bench_$1" "${@:2}"
+
+# make or refresh .venv; quick when nothing changed
+[private]
+_env extra:
+    @bash "{{ justfile_directory() }}/.ci/env" "{{ venv }}" "{{ extra }}"

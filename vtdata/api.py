@@ -1,0 +1,163 @@
+"""Every command as a function, for notebooks and programs, with the same result.
+
+from vtdata import api
+result = api.run("recipes/toy-sft.yaml", limit=5)
+print(result.shards)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from vtdata.recipe.plan import Plan
+    from vtdata.run.session import Hooks, Result
+
+
+def run(
+    recipe: str | Path,
+    *,
+    out: str | Path | None = None,
+    settings: Sequence[str] = (),
+    limit: int | None = None,
+    only: str | None = None,
+    start: str | None = None,
+    workers: int | None = None,
+    tasks: int | None = None,
+    executor: str = "local",
+    resume: str = "if-possible",
+    store: str | Path | None = None,
+    stop_after_s: float | None = None,
+    code: bool = True,
+    hooks: Hooks | None = None,
+) -> Result:
+    """Run a recipe, or go on where it ended; see ``vtdata run --help``.
+
+    Args:
+        recipe: path of a YAML file.
+        out: run folder; None is ``runs/<name>``.
+        settings: ``a.b=c`` assignments, as ``--set``.
+        limit: read the first rows of each source only.
+        only: name of the one block to run.
+        start: name of the block from which on everything is done again (``--from``).
+        workers: processes; None is the number of cores.
+        tasks: ranks; None is the number of workers.
+        executor: ``local``.
+        resume: ``if-possible``, ``always`` or ``never``.
+        store: generation store to share with other runs; None is the run's own.
+        stop_after_s: seconds after which the run ends cleanly.
+        code: False refuses ``use:`` steps.
+        hooks: what a front end wants to hear of.
+
+    Raises:
+        ConfigError: the recipe or an option is wrong; nothing has started.
+        Stopped: it was ended by a budget, a deadline or a signal; run again to go on.
+        RunError: it can't go on; everything finished is kept.
+    """
+    from vtdata.run.session import Options, run_recipe
+
+    options = Options(
+        recipe=Path(recipe),
+        out=Path(out) if out else None,
+        settings=tuple(settings),
+        limit=limit,
+        only=only,
+        start=start,
+        workers=workers,
+        tasks=tasks,
+        executor=executor,
+        resume=resume,
+        store=Path(store) if store else None,
+        stop_after_s=stop_after_s,
+        code=code,
+    )
+    return run_recipe(options, hooks)
+
+
+def show(recipe: str | Path, *, settings: Sequence[str] = (), code: bool = True) -> Plan:
+    """Return a validated recipe: its blocks, steps and segments."""
+    from vtdata.recipe.plan import load_plan
+
+    return load_plan(Path(recipe), list(settings), code=code)
+
+
+def check(recipe: str | Path, *, settings: Sequence[str] = (), code: bool = True) -> list[str]:
+    """Validate a recipe, open its files and run the tests of its filters.
+
+    Returns:
+        What was checked, a line each.
+
+    Raises:
+        ConfigError: something is wrong.
+    """
+    from vtdata.run.check import check_recipe
+
+    return check_recipe(show(recipe, settings=settings, code=code))
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON Schema of recipes, for editors."""
+    from vtdata.recipe.schema import recipe_schema
+
+    return recipe_schema()
+
+
+def plan_calls(
+    recipe: str | Path,
+    *,
+    out: str | Path | None = None,
+    settings: Sequence[str] = (),
+    limit: int | None = None,
+    store: str | Path | None = None,
+    code: bool = True,
+) -> list[dict[str, Any]]:
+    """Return what a run would ask of its models and what that costs (``run --dry-run``)."""
+    from vtdata.run.dry import dry_run
+
+    return dry_run(
+        Path(recipe),
+        out=Path(out) if out else None,
+        settings=list(settings),
+        limit=limit,
+        store=Path(store) if store else None,
+        code=code,
+    )
+
+
+def status(run_folder: str | Path) -> dict[str, Any]:
+    """Return how far a run is: per block finished or not, rows, and what ranks said last."""
+    from vtdata.run.look import run_status
+
+    return run_status(Path(run_folder))
+
+
+def inspect(
+    path: str | Path, *, query: str | None = None, limit: int = 3, rejects: bool = False
+) -> list[dict[str, Any]]:
+    """Return some rows of a block, part or shard as plain data."""
+    from vtdata.run.look import rows_of
+
+    return rows_of(Path(path), query=query, limit=limit, rejects=rejects)
+
+
+def replay(run_folder: str | Path, *, workers: int | None = None) -> dict[str, Any]:
+    """Rebuild a run's shards offline from its store and compare the hashes."""
+    from vtdata.run.replay import replay_run
+
+    return replay_run(Path(run_folder), workers=workers)
+
+
+def clean(run_folder: str | Path, *, dry_run: bool = False) -> list[Path]:
+    """Remove the block folders of a run that its present recipe supersedes."""
+    from vtdata.run.clean import clean_run
+
+    return clean_run(Path(run_folder), dry_run=dry_run)
+
+
+def serve(model: str = "embedded", *, port: int = 8000) -> int:
+    """Serve a model on loopback until interrupted; vLLM where it can run, else the CPU server."""
+    from vtdata.llm.serve import serve as serve_model
+
+    return serve_model(model, port)

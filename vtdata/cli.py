@@ -1,0 +1,277 @@
+"""The command line. Stdout is data, stderr is for people."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from vtdata import api
+from vtdata.errors import ConfigError, VtdataError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+app = typer.Typer(
+    name="vtdata",
+    help="Seed questions with a way of checking the answer in, training shards out.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+Recipe = Annotated[Path, typer.Argument(help="A recipe, a YAML file.", show_default=False)]
+RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder.")]
+Sets = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="a.b=c", help="Change a value of the recipe; may be repeated."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout.")]
+NoCode = Annotated[bool, typer.Option("--no-code", help="Refuse 'use:' steps, which run code.")]
+Out = Annotated[Path | None, typer.Option(help="Run folder. [default: runs/NAME]")]
+StoreDir = Annotated[
+    Path | None, typer.Option(help="Generation store shared with other runs. [default: RUN/store]")
+]
+_DURATION = re.compile(r"^(\d+(?:\.\d+)?)(s|m|h|d)?$")
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+def seconds(text: str) -> float:
+    """Read a duration: 90, 90s, 15m, 8h, 2d.
+
+    >>> seconds("15m")
+    900.0
+    """
+    match = _DURATION.match(text)
+    if not match:
+        raise ConfigError(f"duration '{text}': write 90s, 15m, 8h or 2d")
+    return float(match[1]) * _SECONDS[match[2] or "s"]
+
+
+@app.command()
+def run(
+    recipe: Recipe,
+    out: Out = None,
+    settings: Sets = None,
+    limit: Annotated[int | None, typer.Option(help="First rows of each source only.")] = None,
+    only: Annotated[str | None, typer.Option(metavar="BLOCK", help="Run this block alone.")] = None,
+    start: Annotated[
+        str | None, typer.Option("--from", metavar="BLOCK", help="Do it and what follows again.")
+    ] = None,
+    workers: Annotated[int | None, typer.Option(help="Processes. [default: cores]")] = None,
+    tasks: Annotated[int | None, typer.Option(help="Ranks. [default: workers]")] = None,
+    executor: Annotated[str, typer.Option(help="local")] = "local",
+    resume: Annotated[str, typer.Option(help="if-possible, always or never.")] = "if-possible",
+    store: StoreDir = None,
+    stop_after: Annotated[
+        str | None, typer.Option(metavar="DURATION", help="End cleanly after 90s, 15m, 8h, 2d.")
+    ] = None,
+    no_code: NoCode = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Count calls, tokens and cost; ask nobody.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Run a recipe, or go on where it ended.
+
+    Example: vtdata run recipes/toy-sft.yaml --limit 5 --set seed=3
+    """
+    _reach_checkout()
+    if dry_run:
+        plan = api.plan_calls(
+            recipe, out=out, settings=settings or [], limit=limit, store=store, code=not no_code
+        )
+        _show_calls(plan, as_json=as_json)
+        return
+    from vtdata.live import Live
+    from vtdata.report import print_report, report_data
+
+    console = _console()
+    with Live(console) as live:
+        result = api.run(
+            recipe,
+            out=out,
+            settings=settings or [],
+            limit=limit,
+            only=only,
+            start=start,
+            workers=workers,
+            tasks=tasks,
+            executor=executor,
+            resume=resume,
+            store=store,
+            stop_after_s=seconds(stop_after) if stop_after else None,
+            code=not no_code,
+            hooks=live.hooks(),
+        )
+    print_report(result, console)
+    if as_json:
+        _print(report_data(result))
+
+
+def _show_calls(plan: list[dict[str, Any]], *, as_json: bool) -> None:
+    from vtdata.report import calls_table
+
+    if as_json:
+        _print(plan)
+    else:
+        _console().print(calls_table(plan))
+
+
+@app.command()
+def show(
+    recipe: Recipe, settings: Sets = None, no_code: NoCode = False, as_json: AsJson = False
+) -> None:
+    """Print a recipe as it is understood: blocks, steps, settings, passes over the data.
+
+    Example: vtdata show recipes/toy-sft.yaml
+    """
+    _reach_checkout()
+    plan = api.show(recipe, settings=settings or [], code=not no_code)
+    from vtdata.report import plan_data, plan_tree
+
+    if as_json:
+        _print(plan_data(plan))
+    else:
+        _console().print(plan_tree(plan))
+
+
+@app.command()
+def check(recipe: Recipe, settings: Sets = None, no_code: NoCode = False) -> None:
+    """Validate a recipe, open its files, run the tests of its filters.
+
+    Example: vtdata check recipes/toy-sft.yaml
+    """
+    _reach_checkout()
+    for line in api.check(recipe, settings=settings or [], code=not no_code):
+        _console().print(f"ok  {line}", soft_wrap=True)
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON Schema of recipes, for editors.
+
+    Example: vtdata schema > recipe.schema.json
+    """
+    _print(api.schema())
+
+
+@app.command()
+def status(run: RunFolder, as_json: AsJson = False) -> None:
+    """Say how far a run is.
+
+    Example: vtdata status runs/toy-sft
+    """
+    found = api.status(run)
+    from vtdata.report import status_table
+
+    if as_json:
+        _print(found)
+    else:
+        _console().print(status_table(found))
+
+
+@app.command()
+def inspect(
+    path: Annotated[Path, typer.Argument(help="A Parquet file, or a block's or a set's folder.")],
+    query: Annotated[str | None, typer.Option(help="Only rows whose id begins so.")] = None,
+    limit: Annotated[int, typer.Option(help="At most so many rows.")] = 3,
+    rejects: Annotated[bool, typer.Option("--rejects", help="What the block set aside.")] = False,
+) -> None:
+    """Print rows as JSON, one per line.
+
+    Example: vtdata inspect runs/toy-sft/01-corpora-1a2b3c4d5e --rejects
+    """
+    for row in api.inspect(path, query=query, limit=limit, rejects=rejects):
+        print(json.dumps(row, ensure_ascii=False, default=str))
+
+
+@app.command()
+def replay(
+    run: RunFolder,
+    workers: Annotated[int | None, typer.Option(help="Processes. [default: cores]")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Rebuild a run's shards offline from its store and compare the hashes.
+
+    Example: vtdata replay runs/toy-sft
+    """
+    _reach_checkout()
+    found = api.replay(run, workers=workers)
+    if as_json:
+        _print(found)
+    for name, hashes in found["files"].items():
+        word = "same" if hashes["run"] == hashes["replay"] else "DIFFERENT"
+        _console().print(f"{word}  {name}  {hashes['run']}", soft_wrap=True)
+    if not found["same"]:
+        raise typer.Exit(1)
+
+
+@app.command()
+def clean(
+    run: RunFolder,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")] = False,
+) -> None:
+    """Remove block folders that the run's present recipe supersedes; the store stays.
+
+    Example: vtdata clean runs/toy-sft --dry-run
+    """
+    for path in api.clean(run, dry_run=dry_run):
+        _console().print(f"{'would remove' if dry_run else 'removed'}  {path}", soft_wrap=True)
+
+
+@app.command()
+def serve(
+    model: Annotated[str, typer.Option(help="embedded, a folder, or a model's name.")] = "embedded",
+    port: Annotated[int, typer.Option(help="Port on loopback.")] = 8000,
+) -> None:
+    """Serve a model over the OpenAI-compatible interface: vLLM where it can run, else on the CPU.
+
+    Example: vtdata serve --model embedded --port 8000
+    """
+    raise typer.Exit(api.serve(model, port=port))
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    return Console(stderr=True, highlight=False)
+
+
+def _print(data: Any) -> None:
+    print(json.dumps(data, indent=1, ensure_ascii=False, default=str))
+
+
+def _reach_checkout() -> None:
+    """Let ``use:`` steps be found in the current folder: last on the path, never first."""
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.append(here)
+    paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    if here not in paths:
+        os.environ["PYTHONPATH"] = os.pathsep.join([*filter(None, paths), here])
+
+
+def main() -> None:
+    """Run a command; every error of ours is one sentence and an exit code."""
+    try:
+        app(standalone_mode=False)
+    except VtdataError as error:
+        print(f"vtdata: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)
+    except typer.Exit as error:
+        sys.exit(error.exit_code)
+    except typer.Abort:
+        sys.exit(130)
+    except KeyboardInterrupt:
+        print("vtdata: interrupted; run again to go on", file=sys.stderr)
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(1)

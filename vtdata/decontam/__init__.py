@@ -1,0 +1,1 @@
+"""Decontamination: is a benchmark in this corpus, where, show me."""

@@ -1,0 +1,1 @@
+"""Recipes: what a corpus is, top to bottom on one page."""

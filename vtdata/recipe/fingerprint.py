@@ -1,0 +1,129 @@
+"""What decides a block's rows, as one hash.
+
+In: the semantic settings that differ from their defaults, each step's ``version``, the content of
+files, prompts and benchmarks, the models' semantic settings, the seed, ``--limit`` and the
+fingerprint of the input. Defaults are left out, so that a new option doesn't change every hash; a
+*changed* default raises the step's version. Out: where, how wide, how fast and on which machine.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from vtdata.errors import ConfigError
+from vtdata.llm.model import OPERATIONAL, ModelSpec
+from vtdata.recipe.plan import Block, Plan
+from vtdata.records import SCHEMA_VERSION
+from vtdata.steps import Step
+
+
+def settings_of(step: Step) -> dict[str, Any]:
+    """Return the settings of a step that differ from their defaults.
+
+    >>> from vtdata.selections.pass_rate import PassRate
+    >>> settings_of(PassRate(into="rl"))
+    {'into': 'rl'}
+    """
+    given: dict[str, Any] = {}
+    for item in dataclasses.fields(step):  # ty: ignore[invalid-argument-type]
+        value = getattr(step, item.name)
+        default = item.default
+        if item.default_factory is not dataclasses.MISSING:
+            default = item.default_factory()
+        if default is dataclasses.MISSING or value != default:
+            given[item.name] = value
+    return given
+
+
+@lru_cache(maxsize=1024)
+def _sha256(path: str, size: int, mtime_ns: int) -> str:
+    del size, mtime_ns  # in the cache's key only
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def sha256_of(path: Path) -> str:
+    """Return the sha256 of a file's content.
+
+    Raises:
+        ConfigError: it is not there.
+    """
+    try:
+        stat = path.stat()
+    except OSError as error:
+        raise ConfigError(f"file {path} can't be read: {error.strerror}") from None
+    return _sha256(str(path.resolve()), stat.st_size, stat.st_mtime_ns)
+
+
+def model_identity(spec: ModelSpec, revision: str | None) -> dict[str, Any]:
+    """Return a model's semantic settings, with the revision that was found for the embedded one."""
+    identity = spec.model_dump(exclude=set(OPERATIONAL), exclude_defaults=True)
+    return {**identity, "revision": spec.revision or revision}
+
+
+def fingerprints(
+    plan: Plan, *, limit: int | None, revisions: Mapping[str, str], start: str | None = None
+) -> dict[str, str]:
+    """Return the fingerprint of each block by name, 64 hexadecimal digits.
+
+    Args:
+        plan: the recipe.
+        limit: ``--limit``.
+        revisions: revisions by model name, for those that the recipe leaves to us.
+        start: fingerprint of the block that a recipe begins ``from``.
+    """
+    found: dict[str, str] = {}
+    before = start
+    for block in plan.blocks:
+        before = found[block.name] = _fingerprint(plan, block, before, limit, revisions)
+    return found
+
+
+def _fingerprint(
+    plan: Plan, block: Block, before: str | None, limit: int | None, revisions: Mapping[str, str]
+) -> str:
+    steps = []
+    for planned in block.steps:
+        step = planned.step
+        files = {}
+        for path in step.files(plan.folder):
+            files[path.name] = sha256_of(path)
+        models = {
+            name: model_identity(plan.models[name], revisions.get(name))
+            for name in step.model_names()
+        }
+        steps.append(
+            {
+                "step": planned.target,
+                "version": step.version,
+                "settings": settings_of(step),
+                "files": files,
+                "models": models,
+            }
+        )
+    content = {
+        "schema": SCHEMA_VERSION,
+        "kind": block.kind,
+        "steps": steps,
+        "seed": plan.recipe.seed,
+        "limit": limit if block.kind == "corpora" else None,
+        "name": plan.recipe.name if block.kind == "shards" else None,
+        "description": plan.recipe.description if block.kind == "shards" else None,
+        "input": before,
+    }
+    text = json.dumps(content, sort_keys=True, ensure_ascii=False, default=_plain)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _plain(value: Any) -> Any:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return dataclasses.asdict(value)
+    if hasattr(value, "model_dump"):
+        return value.model_dump()
+    return str(value)

@@ -1,0 +1,1 @@
+"""Running a recipe: blocks, ranks, resume."""

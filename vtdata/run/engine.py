@@ -1,0 +1,303 @@
+"""A recipe on an executor: which blocks are done, which run, and in which order."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow.parquet as pq
+
+from vtdata.errors import ConfigError, RunError, Stopped, TooManyFailures
+from vtdata.llm import Ledger
+from vtdata.recipe.fingerprint import settings_of
+from vtdata.recipe.plan import Block, Plan, PlannedStep, Segment
+from vtdata.records.parts import Part
+from vtdata.run.books import Books
+from vtdata.run.executor import LocalExecutor, Pool
+from vtdata.run.folder import (
+    MANIFEST,
+    Manifest,
+    block_folder,
+    clear,
+    load_manifest,
+    read_json,
+    write_json,
+    write_manifest,
+)
+from vtdata.run.rank import Job, RankStep, failure_sentence, num_failed, num_finished
+from vtdata.run.rows import REST
+from vtdata.run.sets import cut_sets
+from vtdata.steps import Context, Global
+
+Say = Callable[[str], None]
+
+
+@dataclass(slots=True)
+class Input:
+    """What a block reads."""
+
+    folder: Path
+    manifest: Manifest
+
+    @property
+    def digest(self) -> str:
+        return hashlib.sha256((self.folder / MANIFEST).read_bytes()).hexdigest()
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What became of a block in this run."""
+
+    block: Block
+    folder: Path
+    manifest: Manifest
+    reused: bool
+    seconds: float = 0.0
+    world: int = 0
+
+
+@dataclass(slots=True)
+class Engine:
+    """Runs the blocks of a plan in one run folder."""
+
+    plan: Plan
+    run: Path
+    prints: Mapping[str, str]
+    """Fingerprint by block name."""
+    store: Path
+    pool: Pool
+    tasks: int
+    ledger: Ledger
+    limit: int | None = None
+    revisions: Mapping[str, str] = field(default_factory=dict)
+    endpoints: Callable[[Block], Mapping[str, str]] = lambda _block: {}
+    """Starts the embedded server when it is first needed, and says where it is."""
+    say: Say = lambda _text: None
+    offline: bool = False
+    redo: frozenset[str] = frozenset()
+    """Blocks to run again though they are finished."""
+
+    def folder(self, block: Block) -> Path:
+        return block_folder(self.run, block, self.prints[block.name])
+
+    def finished(self, block: Block, given: Input | None) -> Manifest | None:
+        """Return the block's manifest if nothing is left to do for it."""
+        manifest = load_manifest(self.folder(block))
+        if manifest is None or block.name in self.redo or manifest.failed:
+            return None
+        return manifest if manifest.input == (given.digest if given else None) else None
+
+    def go(self, block: Block, given: Input | None) -> Outcome:
+        """Run a block to its end, or find that there is nothing to do."""
+        folder = self.folder(block)
+        done = self.finished(block, given)
+        if done:
+            return Outcome(block, folder, done, reused=True)
+        if (folder / MANIFEST).exists():
+            clear(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        endpoints = dict(self.endpoints(block)) if _asks(block) else {}
+        results: list[list[dict[str, Any]]] = []
+        at = given
+        for index, segment in enumerate(block.segments()):
+            job = self._job(block, index, at, endpoints)
+            found = self._segment(block, job, segment)
+            results.append(found)
+            at = Input(job.work, _interim(found))
+        return self._finish(block, folder, given, results)
+
+    def _job(
+        self, block: Block, index: int, given: Input | None, endpoints: Mapping[str, str]
+    ) -> Job:
+        plan = self.plan
+        return Job(
+            raw=json.dumps(plan.raw, sort_keys=True),
+            folder=str(plan.folder),
+            block=plan.blocks.index(block),
+            segment=index,
+            run=str(self.run),
+            block_folder=str(self.folder(block)),
+            fingerprint=self.prints[block.name],
+            world=self.tasks,
+            workers=min(self.pool.workers, self.tasks),
+            input_folder=str(given.folder) if given else None,
+            parts=tuple(given.manifest.parts) if given else (),
+            raw_bytes=given.manifest.raw_bytes if given else 0,
+            store=str(self.store),
+            limit=self.limit,
+            endpoints=tuple(sorted(endpoints.items())),
+            revisions=tuple(sorted(self.revisions.items())),
+            offline=self.offline,
+        )
+
+    def _segment(self, block: Block, job: Job, segment: Segment) -> list[dict[str, Any]]:
+        self._replan(job)
+        logs = self.run / "logs" / f"{self.folder(block).name}-{job.segment}"
+        executor = LocalExecutor(
+            RankStep(job), tasks=job.world, pool=self.pool, logs=logs, stop=self.ledger.request_stop
+        )
+        try:
+            executor.run()
+        except Stopped as error:
+            raise Stopped(self.ledger.stop_reason() or str(error)) from None
+        results = [read_json(job.marker(rank)) for rank in range(job.world)]
+        self._check_failures(results)
+        if segment.observes:
+            self._decide(Path(job.block_folder), job.work, segment.observes, results)
+        return results
+
+    def _replan(self, job: Job) -> None:
+        """Start the segment anew if what lies there was made for other tasks or another input."""
+        wanted = {"world": job.world, "parts": [part.sha256 for part in job.parts]}
+        note = job.work / "plan.json"
+        if note.exists() and read_json(note) != wanted:
+            self.say(f"segment {job.segment} was begun with other tasks or input: done again")
+            clear(job.work)
+            for pattern in (f"rejects/part-{job.segment}-*", "part-*"):
+                for path in Path(job.block_folder).glob(pattern):
+                    path.unlink()
+        job.work.mkdir(parents=True, exist_ok=True)
+        write_json(note, wanted)
+
+    def _check_failures(self, results: list[dict[str, Any]]) -> None:
+        stats: dict[str, Any] = _merged_models(results)
+        ended = num_finished(stats)
+        allowed = self.plan.recipe.max_failed_share
+        if ended and num_failed(stats) > allowed * ended:
+            raise TooManyFailures(failure_sentence(stats, allowed))
+
+    def _decide(
+        self, folder: Path, work: Path, planned: PlannedStep, results: list[dict[str, Any]]
+    ) -> None:
+        assert isinstance(planned.step, Global)
+        tables = [pl.read_parquet(work / result["observed"]) for result in results]
+        table = pl.concat(tables).sort("bucket", "id")
+        ctx = Context(seed=self.plan.recipe.seed, folder=self.plan.folder)
+        decided = planned.step.decide(table.drop("bucket"), ctx)
+        if "id" not in decided.columns or decided["id"].is_duplicated().any():
+            raise RunError(f"step '{planned.name}' decided without one row per id: mend its decide")
+        joined = table.select("bucket", "id").join(decided, on="id").sort("bucket", "id")
+        path = folder / "decisions" / f"{planned.name}.parquet"
+        path.parent.mkdir(exist_ok=True)
+        temporary = path.with_suffix(".tmp")
+        pq.write_table(joined.to_arrow(), temporary, compression="zstd", store_schema=False)
+        temporary.rename(path)
+
+    def _finish(
+        self,
+        block: Block,
+        folder: Path,
+        given: Input | None,
+        results: list[list[dict[str, Any]]],
+    ) -> Outcome:
+        everything = [result for found in results for result in found]
+        books = _merged_books(everything)
+        for name, book in books.items():
+            book.check(name)
+        models = _merged_models(everything)
+        last = results[-1]
+        manifest = Manifest(
+            block=block.name,
+            fingerprint=self.prints[block.name],
+            input=given.digest if given else None,
+            parts=[Part.load(part) for result in last for part in result["parts"]],
+            rejects=[Part.load(part) for result in everything for part in result["rejects"]],
+            steps=[_step_entry(planned, books) for planned in _reported(block)],
+            decisions=sorted(path.name for path in folder.glob("decisions/*.parquet")),
+            models=models,
+            failed=num_failed(models),
+        )
+        if block.cuts:
+            work = folder / ".work" / f"segment-{len(results) - 1}"
+            manifest.sets = cut_sets(self, block, folder, work, manifest)
+        write_manifest(folder, manifest)
+        clear(folder / ".work")
+        seconds = sum(result["seconds"] for result in everything)
+        return Outcome(block, folder, manifest, reused=False, seconds=seconds)
+
+
+def _asks(block: Block) -> bool:
+    return any(planned.step.model_names() for planned in block.steps)
+
+
+def _interim(results: list[dict[str, Any]]) -> Manifest:
+    """The parts between two segments of a block."""
+    parts = [Part.load(part) for result in results for part in result["parts"]]
+    return Manifest("", "", None, parts, [], [])
+
+
+def _reported(block: Block) -> list[PlannedStep]:
+    """The block's steps as the report lists them."""
+    if not block.cuts:
+        return list(block.steps)
+    rest = PlannedStep(REST, block.steps[0].step, "vtdata.run.rows:Cutter", implied=True)
+    return [*block.steps, rest]
+
+
+def _step_entry(planned: PlannedStep, books: Mapping[str, Books]) -> dict[str, Any]:
+    settings = {} if planned.name == REST else settings_of(planned.step)
+    return {
+        "name": planned.name,
+        "step": planned.target,
+        "version": planned.step.version,
+        "settings": json.loads(json.dumps(settings, default=str)),
+        "books": books.get(planned.name, Books()).dump(),
+    }
+
+
+def _merged_books(results: list[dict[str, Any]]) -> dict[str, Books]:
+    merged: dict[str, Books] = {}
+    for result in results:
+        for name, data in result["books"].items():
+            merged.setdefault(name, Books()).merge(Books.load(data))
+    return merged
+
+
+def _merged_models(results: list[dict[str, Any]]) -> dict[str, Any]:
+    """Sum what the ranks' clients counted; identities must agree."""
+    merged: dict[str, Any] = {}
+    for result in results:
+        for name, stats in result["models"].items():
+            merged[name] = _summed(merged[name], stats) if name in merged else stats
+    return merged
+
+
+_COUNTS = (
+    "sent",
+    "retried",
+    "cached",
+    "prompt_tokens",
+    "completion_tokens",
+    "usd",
+    "usage_missing",
+    "cut_by_context",
+    "turned_away",
+)
+_COUNTERS = ("states", "unknown_finish", "errors")
+
+
+def _summed(left: dict[str, Any], right: dict[str, Any]) -> dict[str, Any]:
+    """Add the counts of two workers; what a preflight found is the same for both."""
+    total = {**right, **{key: value for key, value in left.items() if value is not None}}
+    for name in _COUNTS:
+        total[name] = left[name] + right[name]
+    for name in _COUNTERS:
+        total[name] = dict(Counter(left[name]) + Counter(right[name]))
+    return total
+
+
+def start_input(plan: Plan, find: Callable[[Path, str], Path]) -> Input | None:
+    """Return what a recipe that begins ``from`` another run reads first."""
+    if plan.start is None:
+        return None
+    folder = find(plan.folder / plan.start.run, plan.start.block)
+    manifest = load_manifest(folder)
+    if manifest is None:
+        raise ConfigError(f"block {folder} is not finished")
+    return Input(folder, manifest)

@@ -1,0 +1,158 @@
+"""How queries flow through the steps of a segment, one query at a time."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from vtdata.corpora.unite import unite
+from vtdata.errors import DataError, RunError, Stopped, VtdataError
+from vtdata.recipe.plan import PlannedStep
+from vtdata.records import Query
+from vtdata.run.books import Before, Books, before, settle
+from vtdata.steps import Async, Context, Global, Keep, Map
+from vtdata.steps import Source as SourceStep
+
+Reject = Callable[[Query], None]
+
+
+@dataclass(slots=True)
+class Station:
+    """A step at work in one rank, with its books."""
+
+    planned: PlannedStep
+    books: Books
+    ctx: Context
+
+    @property
+    def name(self) -> str:
+        return self.planned.name
+
+    @property
+    def waits(self) -> bool:
+        return isinstance(self.planned.step, Async)
+
+    def handle(self, query: Query) -> list[Query]:
+        """Let a per-query step see a query."""
+        was = before(query)
+        step = self.planned.step
+        try:
+            if isinstance(step, Keep):
+                reason = step.why_drop(query, self.ctx)
+                if reason is not None:
+                    query.drop(self.name, reason)
+                now = [query]
+            elif isinstance(step, Map):
+                now = step.process(query, self.ctx)
+            else:
+                raise RunError(f"step '{self.name}' is neither Map nor Keep")
+        except DataError as error:
+            now = self._set_aside(query, error)
+        except VtdataError:
+            raise
+        except Exception as error:
+            self._tell(query, error)
+            raise
+        return self.settle([was], now)
+
+    def _tell(self, query: Query, error: Exception) -> None:
+        error.add_note(f"in step '{self.name}' ({self.planned.target}), query {query.id}")
+
+    async def wait(self, query: Query) -> list[Query]:
+        """Let an async step see a query."""
+        was = before(query)
+        step = self.planned.step
+        assert isinstance(step, Async)
+        try:
+            now = await step.process(query, self.ctx)
+        except DataError as error:
+            now = self._set_aside(query, error)
+        return self.settle([was], now)
+
+    def _set_aside(self, query: Query, error: DataError) -> list[Query]:
+        query.drop(self.name, error.reason, error.detail or None)
+        return [query]
+
+    def settle(self, was: list[Before], now: list[Query]) -> list[Query]:
+        settle(self.books, was, now, self.name)
+        return now
+
+
+def station(planned: PlannedStep, ctx: Context) -> Station:
+    """Give a step its books and a context that notes into them."""
+    books = Books()
+    return Station(planned, books, dataclasses.replace(ctx, note=books.note))
+
+
+def from_sources(stations: Iterable[Station], reject: Reject) -> Iterator[Query]:
+    """Read the sources of a corpora block one after the other."""
+    for at in stations:
+        step = at.planned.step
+        assert isinstance(step, SourceStep)
+        for query in step.read(at.ctx):
+            settle(at.books, [], [query], at.name)
+            if query.live:
+                yield query
+            else:
+                reject(query)
+
+
+def united(at: Station, stream: Iterable[Query], reject: Reject) -> Iterator[Query]:
+    """Make one query of those with equal ids; the stream is sorted, so they are neighbors."""
+    for _, group in groupby(stream, key=lambda query: query.id):
+        queries = list(group)
+        was = [before(query) for query in queries]
+        if len(queries) > 1:
+            queries = unite(queries)
+        for query in at.settle(was, queries):
+            if query.live:
+                yield query
+            else:
+                reject(query)
+
+
+def applied(
+    at: Station, stream: Iterable[Query], decision: dict[str, dict[str, Any]], reject: Reject
+) -> Iterator[Query]:
+    """Apply a global step's decision."""
+    step = at.planned.step
+    assert isinstance(step, Global)
+    for query in stream:
+        was = before(query)
+        step.apply(query, decision.get(query.id), at.ctx)
+        at.settle([was], [query])
+        if query.live:
+            yield query
+        else:
+            reject(query)
+
+
+def advance(stations: list[Station], query: Query, reject: Reject) -> Iterator[Query]:
+    """Take a query, and what is made of it, through per-query steps."""
+    pending = [(query, 0)]
+    while pending:
+        current, position = pending.pop()
+        if current.dropped_by is not None:
+            reject(current)
+        elif position == len(stations):
+            yield current
+        else:
+            made = stations[position].handle(current)
+            pending.extend((new, position + 1) for new in reversed(made))
+
+
+def through(stations: list[Station], stream: Iterable[Query], reject: Reject) -> Iterator[Query]:
+    """Take a stream through per-query steps."""
+    for query in stream:
+        yield from advance(stations, query, reject)
+
+
+def heeding(stream: Iterable[Query], ctx: Context) -> Iterator[Query]:
+    """Pass a stream on until the run is asked to stop."""
+    for query in stream:
+        if ctx.stopping():
+            raise Stopped("the run was asked to stop")
+        yield query
