@@ -141,9 +141,9 @@ def read_manifest(folder: Path) -> ShardManifest:
         )
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
-        found = data.pop("manifest_version", None)
-    except (ValueError, AttributeError) as error:
-        raise RunError(f"{path} is no manifest ({error}): run the recipe again") from error
+    except ValueError as error:
+        raise RunError(f"{path} is no JSON ({error}): run the recipe again") from error
+    found = data.pop("manifest_version", None) if isinstance(data, dict) else None
     if found != MANIFEST_VERSION:
         raise RunError(
             f"{path} has manifest_version {found}, this vtdata reads {MANIFEST_VERSION}: cut the "
