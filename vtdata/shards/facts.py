@@ -60,8 +60,11 @@ def rate_of(query: Query, name: str | None) -> PassRate | None:
     return rates[-1] if rates else None
 
 
-def as_struct(value: Any, kind: pa.StructType) -> dict[str, Any] | None:
-    """Return a record's attributes as the fields of an Arrow struct; None stays None."""
-    if value is None:
-        return None
-    return {field.name: getattr(value, field.name) for field in kind}
+def names_of(kind: pa.StructType) -> tuple[str, ...]:
+    """Return the names of a struct's fields; asked for once, since Arrow is slow to say."""
+    return tuple(field.name for field in kind)
+
+
+def as_struct(value: Any, names: tuple[str, ...]) -> dict[str, Any] | None:
+    """Return a record's attributes by name; None stays None."""
+    return None if value is None else {name: getattr(value, name) for name in names}

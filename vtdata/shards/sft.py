@@ -17,6 +17,7 @@ from vtdata.shards.facts import (
     answer_of,
     answer_source,
     as_struct,
+    names_of,
     rate_of,
     split_of,
 )
@@ -74,6 +75,9 @@ SFT_SCHEMA = pa.schema(
 )
 """No ``prompt`` and no ``text`` beside ``messages``: TRL 1.16 then fails with KeyError
 'completion'."""
+
+_TEACHER, _VERDICT = names_of(TEACHER), names_of(VERDICT)
+_VOTE, _PASS_RATE = names_of(VOTE), names_of(PASS_RATE)
 
 
 @step
@@ -154,8 +158,8 @@ class Sft(Cut):
             "subdomain": query.subdomain,
             "answer": answer_of(query),
             "answer_source": answer_source(query),
-            "vote": as_struct(query.vote, VOTE),
-            "pass_rate": as_struct(rate_of(query, self.rate_of or self.of), PASS_RATE),
+            "vote": as_struct(query.vote, _VOTE),
+            "pass_rate": as_struct(rate_of(query, self.rate_of or self.of), _PASS_RATE),
             "stratum": query.extra.get("stratum") or self.set.partition(".")[2] or None,
             "provenance": {
                 "seed_id": origin.seed_id,
@@ -171,13 +175,13 @@ class Sft(Cut):
 def _rollout_columns(query: Query, rollout: Rollout) -> dict[str, Any]:
     return {
         "id": f"{query.id}:{rollout.set}:{rollout.sample_idx}",
-        "teacher": as_struct(rollout, TEACHER),
+        "teacher": as_struct(rollout, _TEACHER),
         "sample_idx": rollout.sample_idx,
         "seed": rollout.seed,
         "finish_reason": rollout.finish_reason,
         "n_prompt_tokens": rollout.n_prompt_tokens,
         "n_completion_tokens": rollout.n_completion_tokens,
-        "verdict": as_struct(rollout.verdict, VERDICT),
+        "verdict": as_struct(rollout.verdict, _VERDICT),
     }
 
 

@@ -253,7 +253,7 @@ def test_golden(tmp_path: Path) -> None:
     assert hashlib.sha256(content.encode()).hexdigest() == GOLDEN
 
 
-GOLDEN = "4d8aa7d10687138c435fa5b412b655b2b196fb5ca7a0e95c233df466b1b7d5fa"
+GOLDEN = "eb75d6620eace1dba28ceb5c5d70157888f82e94abdc0f842d7e9921fec81c21"
 
 
 def test_another_process_writes_the_same_bytes(tmp_path: Path) -> None:
