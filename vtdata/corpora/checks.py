@@ -15,6 +15,8 @@ _GIVEN_AWAY = (
     r"(?:\banswer\s*(?:is|:|=)\s*:?\s*\$?|\\(?:boxed|fbox)\s*\{\s*|####\s*)"
     r"(?:\\boxed\s*\{\s*)?"
 )
+_PLACEHOLDER = " \t\r\n-\u2013\u2014_.\u2026?"
+"""What a source writes where it has no answer."""
 _COMMAND = re.compile(r"\\[a-zA-Z]+")
 
 
@@ -61,7 +63,7 @@ class Check(Map):
         kind, answer = query.verifier.kind, query.answer
         if not query.question.strip():
             return "empty_question", "the last turn is blank"
-        if kind in NEEDS_ANSWER and not (answer and answer.strip()):
+        if kind in NEEDS_ANSWER and not (answer or "").strip(_PLACEHOLDER):
             return "no_answer", f"verifier '{kind}' needs a reference answer, found {answer!r}"
         if kind == "choice":
             problem = options_problem(query.options) or _answer_problem(query)

@@ -41,7 +41,7 @@ class Hub(Mapped):
     Raises:
         ConfigError: no such dataset, commit, config, split or column; a dataset without rows.
         InfraError: the Hub can't be reached.
-        RunError: a file of the dataset is corrupt.
+        RunError: a file of the dataset is corrupt, or is Parquet without rows (datasets 5.2 fails).
     """
 
     dataset: str
@@ -146,7 +146,7 @@ class Hub(Mapped):
         except StopIteration as error:  # how datasets says that a JSON file has no line
             raise ConfigError(f"{self._shown} has no rows in split '{self.split}'") from error
         except pa.ArrowException as error:
-            raise RunError(f"{self._shown} is corrupt: {error}") from error
+            raise RunError(f"{self._shown} can't be read: {error}") from error
         except (ValueError, FileNotFoundError, RuntimeError) as error:
             raise ConfigError(
                 f"{self._shown} can't be read (config {self.config!r}, split '{self.split}', "
@@ -165,7 +165,7 @@ class Hub(Mapped):
             except (HTTPError, ConnectionError, TimeoutError) as error:
                 raise self._unreachable(error) from error
             except (DatasetsError, OSError, RuntimeError, TypeError, ValueError) as error:
-                raise RunError(f"{where} is corrupt at or after row {at}: {error}") from error
+                raise RunError(f"{where} can't be read from row {at} on: {error}") from error
             if row is None:
                 return
             yield row

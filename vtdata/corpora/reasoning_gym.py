@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import os
 import re
+import sys
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import islice
@@ -140,7 +142,8 @@ class _Family:
         if self._made is None or self.name in SEEDED_WHEN_MADE:
             self._made = make(self.name, self.config, seed)
         self._made.seed = seed >> (63 - SEED_BITS.get(self.name, 63))
-        return self._made[0], self._made.category
+        with contextlib.redirect_stdout(sys.stderr):  # family bf prints a dot per item
+            return self._made[0], self._made.category
 
 
 def make(name: str, config: dict[str, Any], seed: int) -> Any:

@@ -118,16 +118,21 @@ def from_json(value: Any, name: str) -> Any:
 
 def parse_json(text: str) -> Any:
     """Read strict JSON: NaN is an error, and a number keeps how it was written."""
-    return json.loads(text, parse_float=Literally, parse_constant=_no_constant)
+    return _STRICT.decode(text)
 
 
 def _no_constant(word: str) -> Any:
     raise ValueError(f"{word} isn't JSON")
 
 
+_STRICT = json.JSONDecoder(parse_float=Literally, parse_constant=_no_constant)
+
+
 def spec_of(value: Any, starter_code: str | None) -> str:
     """Return a verifier's spec as JSON text, with the starter code in it."""
-    found = from_json(None if value is MISSING else value, "spec")
+    if value in (None, MISSING, "") and starter_code is None:
+        return "{}"
+    found = from_json(None if value in (MISSING, "") else value, "spec")
     if found is not None and not isinstance(found, Mapping):
         raise DataError("wrong_type", f"spec is {shown(found)}, need an object")
     if isinstance(value, str) and starter_code is None:

@@ -209,10 +209,10 @@ def test_compressed_files(tmp_path: Path, ending: str, mark: bytes) -> None:
 
 @pytest.mark.parametrize("ending", [".gz", ".zst"])
 def test_a_truncated_compressed_file_ends_the_run(tmp_path: Path, ending: str) -> None:
-    text = lines(*rows(0, 60_000)).encode()
+    text = lines(*rows(0, 12_000)).encode()
     pack = gzip.compress if ending == ".gz" else zstandard.ZstdCompressor().compress
     (tmp_path / f"a.jsonl{ending}").write_bytes(pack(text)[:-100])
-    with pytest.raises(RunError, match=rf"a\.jsonl{ending} is corrupt after line [0-9]{{4,}}"):
+    with pytest.raises(RunError, match=rf"a\.jsonl{ending} is corrupt after line [0-9]{{3,}}"):
         read(jsonl(f"a.jsonl{ending}"), tmp_path)
 
 
