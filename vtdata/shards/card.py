@@ -168,7 +168,16 @@ def _loading(manifests: Sequence[ShardManifest]) -> str:
         for one in manifests
     ]
     python, commands = "\n".join(lines), "\n".join(shell)
-    return f"## How to load it\n\n```python\n{python}\n```\n\n```sh\n{commands}\n```"
+    shown = f"## How to load it\n\n```python\n{python}\n```\n\n```sh\n{commands}\n```"
+    aside = [one.name for one in manifests if any(e.split == SIDE_SPLIT for e in one.files)]
+    return "\n\n".join([shown, *(_side_note(name) for name in aside)])
+
+
+def _side_note(name: str) -> str:
+    return (
+        f"A ground truth in `{name}` that begins with `sha256:` stands in `{name}.{SIDE_SPLIT}`, "
+        "in the row with that `sha256`: tests too large to be carried along."
+    )
 
 
 def _steps(manifest: ShardManifest) -> str:

@@ -134,6 +134,23 @@ def test_row_groups_close_at_rows_on_the_dot(tmp_path: Path) -> None:
     assert pq.read_metadata(tmp_path / entry.name).num_row_groups == 3
 
 
+def test_a_full_disk_is_an_error_and_leaves_nothing_that_looks_whole(tmp_path: Path) -> None:
+    """With a limit on the size of a file, which a write meets in the same way."""
+    spilled(tmp_path, sft_rows(100))
+    program = (
+        "import resource, sys; from pathlib import Path; from tests.vtdata.shards.test_cut import *\n"
+        "tmp, rows = Path(sys.argv[1]), sft_rows(100)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))\n"
+        "with pytest.raises(OSError): spilled(tmp, rows, num_spills=2)\n"
+        "with pytest.raises(OSError): cut([tmp / '1-1-0.spill'], tmp / 'out', SFT_SCHEMA, seed=17)"
+    )
+    subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=True)
+    assert [path.name for path in tmp_path.glob("*.spill")] == ["1-1-0.spill"]
+    assert list((tmp_path / "out").glob("train*")) == []
+    (entry, *_) = cut([tmp_path / "1-1-0.spill"], tmp_path / "out", SFT_SCHEMA, seed=17)
+    assert [path.name for path in (tmp_path / "out").iterdir()] == [entry.name]
+
+
 def test_names_say_how_many_and_leftovers_are_removed(tmp_path: Path) -> None:
     for stale in ("train-00000-of-00099.parquet", ".train-00007.parquet.tmp"):
         (tmp_path / stale).write_bytes(b"stale")

@@ -141,6 +141,7 @@ def test_card_says_what_was_dropped_and_what_was_asked(block: Path) -> None:
     assert "`rl` 30 of 120 (25.0%)" in body
     assert "| `rl` | license | CC-BY-4.0 | 10 |" in body
     assert "Not checked against any benchmark." in body
+    assert "begins with `sha256:` stands in `rl.tests`" in body
     assert "nan" not in body.lower().split()
 
 

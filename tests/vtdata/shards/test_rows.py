@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from typing import Any
 
 import pyarrow as pa
@@ -250,3 +252,14 @@ def test_a_query_is_split_with_all_its_traces() -> None:
     assert splits == [Rl(validation_share=0.5).split(one, CTX) for one in asked]
     assert {Sft().split(one, CTX) for one in asked} == {"train"}
     assert rl_row(Rl(validation_share=0.5), id="q1")["extra_info"]["split"] == splits[1]
+
+
+def test_the_steps_load_no_heavy_library() -> None:
+    program = (
+        "import sys, vtdata.shards.sft, vtdata.shards.rl, vtdata.shards.cut, vtdata.shards.card\n"
+        "print(sorted({'torch', 'transformers', 'polars', 'datasets', 'pandas'} & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], check=True, capture_output=True, text=True
+    )
+    assert done.stdout == "[]\n"
