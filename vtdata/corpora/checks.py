@@ -9,6 +9,8 @@ from vtdata.corpora.rows import NEEDS_ANSWER
 from vtdata.records import Query
 from vtdata.steps import Context, Map, step
 from vtdata.text import collapse
+from vtdata.verify import gold_check
+from vtdata.verify.choice import pick
 
 _NOTHING_TO_CHECK = frozenset({"no_verifier", "label_to_come"})
 _GIVEN_AWAY = (
@@ -118,8 +120,6 @@ def leaked(question: str, answer: str, min_chars: int) -> str | None:
 
 
 def _answer_problem(query: Query) -> str | None:
-    from vtdata.verify.choice import pick  # as below
-
     picked = pick(query.answer or "", query.options)
     if picked.indices:
         return None
@@ -127,8 +127,6 @@ def _answer_problem(query: Query) -> str | None:
 
 
 def _reference_problem(query: Query) -> tuple[str, str] | None:
-    from vtdata.verify import gold_check  # loads what parses math; a recipe is checked without it
-
     if query.answer is None and query.verifier.kind == "reasoning_gym":
         return None  # families that know a right answer when they see one
     verdict = gold_check(query)

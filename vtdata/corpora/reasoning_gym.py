@@ -10,7 +10,9 @@ import re
 import sys
 from collections.abc import Iterator
 from fractions import Fraction
+from importlib.metadata import PackageNotFoundError, distribution
 from itertools import islice
+from pathlib import Path
 from typing import Any, ClassVar
 
 from vtdata.errors import ConfigError
@@ -52,6 +54,7 @@ REFUSED = {
 """Families that can't be a source, and why."""
 
 MATH_CATEGORIES = frozenset({"algebra", "arithmetic", "geometry", "probability"})
+_MISSING = "vtdata.corpora.reasoning_gym needs reasoning_gym: pip install reasoning-gym"
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 
 
@@ -89,6 +92,15 @@ class ReasoningGym(Source):
             raise ConfigError(f"size must be at least 1, got {self.size}")
         if len(set(self.families)) < len(self.families):
             raise ConfigError(f"families names one twice: {', '.join(self.families)}")
+
+    def files(self, folder: Path) -> list[Path]:
+        """The package's metadata: another version of it may make other items."""
+        del folder
+        try:
+            parts = distribution("reasoning_gym").files or []
+        except PackageNotFoundError as error:
+            raise ConfigError(_MISSING) from error
+        return [Path(str(part.locate())) for part in parts if part.name == "METADATA"]
 
     def open(self, ctx: Context) -> None:
         for name, config in self._configs().items():
@@ -183,9 +195,7 @@ def _registry() -> dict[str, Any]:
     try:
         from reasoning_gym.factory import DATASETS
     except ImportError as error:
-        raise ConfigError(
-            "vtdata.corpora.reasoning_gym needs reasoning_gym: pip install reasoning-gym"
-        ) from error
+        raise ConfigError(_MISSING) from error
     return DATASETS
 
 

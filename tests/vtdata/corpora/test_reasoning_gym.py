@@ -7,6 +7,7 @@ import sys
 from dataclasses import asdict
 from fractions import Fraction
 from importlib.metadata import metadata
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -220,6 +221,11 @@ def test_unique_integers_pass_their_own_verifier(family: str) -> None:
         assert query.verifier.kind == "math"
         assert Check().process(query, Context(seed=17))[0].live
     assert family not in REFUSED
+
+
+def test_another_version_of_the_package_is_another_fingerprint() -> None:
+    (file,) = ReasoningGym(families=["lcm"], size=1).files(Path())
+    assert f"Version: {metadata('reasoning_gym')['Version']}\n" in file.read_text()
 
 
 def test_generators_write_nothing_to_stdout(capsys: pytest.CaptureFixture[str]) -> None:

@@ -79,7 +79,9 @@ def test_one_question_from_two_sources_is_one_query() -> None:
         (["42", "43"], True),
         (["x + 1", "x - 1"], True),
         (["42", "42", "43"], True),
-        (["1e3", "1000"], True),  # not read as a number, so not the same: never a guess
+        (["1,000", "1000", "1e3"], False),
+        ([r"\frac{1}{2}", "$0.5$"], False),
+        ([r"\sqrt{12}", r"2\sqrt{3}"], True),  # undecided is not the same: never a guess
         (["1/0", "1/0 "], False),
         (["1/0", "2/0"], True),
     ],
@@ -103,8 +105,9 @@ def test_a_conflict_says_both_answers_and_where_they_are() -> None:
 
 
 def test_the_comparison_can_be_replaced() -> None:
-    pair = [query("1e3", source="a"), query("1000", source="b")]
-    found = unite(pair, same=lambda a, b: float(a) == float(b))
+    pair = [query("yes", source="a"), query("true", source="b")]
+    assert outcomes(unite(copy.deepcopy(pair)))[0] == ("a", "gold_conflict")
+    found = unite(pair, same=lambda a, b: {a, b} == {"yes", "true"})
     assert outcomes(found) == [("a", "kept"), ("b", "merged_duplicate")]
 
 
