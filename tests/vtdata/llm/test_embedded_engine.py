@@ -29,7 +29,7 @@ def engine(loaded: Loaded) -> Iterator[Engine]:
     engine.close()
 
 
-def prompts(count: int, shared: int = 20, own: int = 7) -> list[list[int]]:
+def prompts(count: int, shared: int = 40, own: int = 7) -> list[list[int]]:
     """Prompts of different lengths that begin alike."""
     start = list(range(100, 100 + shared))
     return [[*start, *range(1000 * (i + 1), 1000 * (i + 1) + own + i)] for i in range(count)]
@@ -70,6 +70,13 @@ def test_other_architectures_decode_like_generate(kind: str, tmp_path: Path) -> 
     rows = decode(engine, [(p, GREEDY, 1) for p in prompts(5)])
     engine.close()
     assert [r.tokens for r in rows] == [reference(other, p, 12) for p in prompts(5)]
+
+
+def test_rows_with_nothing_in_common_decode_like_generate(loaded: Loaded, engine: Engine) -> None:
+    """The others of this file share 40 tokens, whose keys are read once for all rows."""
+    asked = [list(range(start, start + 9)) for start in (100, 900, 1800)]
+    rows = decode(engine, [(p, GREEDY, 1) for p in asked])
+    assert [r.tokens for r in rows] == [reference(loaded, p, 12) for p in asked]
 
 
 def test_a_row_alone_equals_the_row_in_a_mixed_batch(engine: Engine) -> None:
@@ -136,7 +143,7 @@ def test_logprobs_equal_a_plain_forward_pass(loaded: Loaded, engine: Engine) -> 
 
 
 def test_rows_wait_where_memory_is_short(loaded: Loaded) -> None:
-    small = Engine(loaded, max_rows=4, kv_bytes=40 * 512)  # 40 tokens of 2 x 2 x 2 x 16 x 4 bytes
+    small = Engine(loaded, max_rows=4, kv_bytes=70 * 512)  # 70 tokens of 2 x 2 x 2 x 16 x 4 bytes
     assert small.slots.bytes_per_token() == 512
     small.start()
     rows = decode(small, [(p, GREEDY, 1) for p in prompts(4)])

@@ -43,16 +43,16 @@ def test_what_may_be_drawn(rule: Sampling, allowed: set[int]) -> None:
 
 def test_a_nucleus_wider_than_the_sorted_head() -> None:
     probs = [1 / 1000] * 1000
-    assert len(drawn(Sampling(9, top_p=0.9), probs, 6000)) > 900
-    assert len(drawn(Sampling(9, top_k=600), probs, 6000)) > 256
+    assert len(drawn(Sampling(9, top_p=0.9), probs, 1500)) > 500
+    assert len(drawn(Sampling(9, top_k=600), probs, 1500)) > 300
 
 
 def test_frequencies_follow_the_probabilities_and_the_temperature() -> None:
-    plain = drawn(Sampling(9), PROBS, 4000)
-    assert [plain[i] / 4000 for i in range(5)] == pytest.approx(PROBS, abs=0.03)
-    hot = drawn(Sampling(9, temperature=2.0), PROBS, 4000)
+    plain = drawn(Sampling(9), PROBS, 2000)
+    assert [plain[i] / 2000 for i in range(5)] == pytest.approx(PROBS, abs=0.04)
+    hot = drawn(Sampling(9, temperature=2.0), PROBS, 2000)
     weights = [p**0.5 for p in PROBS]
-    assert hot[0] / 4000 == pytest.approx(weights[0] / sum(weights), abs=0.03)
+    assert hot[0] / 2000 == pytest.approx(weights[0] / sum(weights), abs=0.04)
 
 
 def test_repetition_penalty_counts_the_prompt_and_the_response() -> None:

@@ -20,6 +20,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from transformers.utils.logging import disable_progress_bar
 
 from vtdata.errors import ConfigError
+from vtdata.llm.embedded import attention
 from vtdata.llm.embedded.weights import converted_folder, model_id, revision_of, source_of
 
 MAX_MODEL_LEN = 4096
@@ -107,6 +108,7 @@ def load(model: str, dtype: torch.dtype | None = None) -> Loaded:
     folder = checkpoint(source)
     dtype = dtype or fast_dtype()
     net = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype, attn_implementation="sdpa")
+    net.set_attn_implementation(attention.NAME)  # only now: loading with sdpa checked that it fits
     net.eval()
     tokenizer: Any = AutoTokenizer.from_pretrained(folder)
     stops = net.generation_config.eos_token_id

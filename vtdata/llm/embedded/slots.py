@@ -10,6 +10,7 @@ of one query share the whole prompt, which is then computed once.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -21,6 +22,9 @@ PREFILL_CHUNK = 256
 """Prompt tokens per forward pass (ours): bounds the memory of their logits and mask."""
 
 _GROWTH = 256
+
+_WORTH = 32
+"""Shared tokens from which on they are read once for all rows (ours)."""
 
 
 class _Layer(CacheLayerMixin):
@@ -78,6 +82,8 @@ class Slots:
             config.hidden_size // config.num_attention_heads
         )
         self._layers = config.num_hidden_layers
+        parameters = inspect.signature(net.forward).parameters.values()
+        self._hints = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters)
         self._room = 0
         self._rows: slice = slice(0, 0)
         self._at: Tensor | slice = slice(0, 0)
@@ -160,6 +166,12 @@ class Slots:
             if take is not None:
                 take(out.logits[0].float())
 
+    def _hint(self, num_rows: int) -> dict[str, int]:
+        """Tell our attention how many tokens the first rows have in common, where that pays."""
+        rows = self.held[:num_rows]
+        count = min(_common(rows[0], row) for row in rows)
+        return {"shared": count} if self._hints and num_rows > 1 and count >= _WORTH else {}
+
     def step(self, tokens: list[int]) -> Tensor:
         """Write one token behind each of the first slots; return float32 logits (B, vocabulary)."""
         lengths = [len(self.held[slot]) for slot in range(len(tokens))]
@@ -174,6 +186,7 @@ class Slots:
             position_ids=at[:, None],
             cache=self._cache,
             use_cache=True,
+            **self._hint(len(tokens)),
         )
         for slot, token in enumerate(tokens):
             self.held[slot].append(token)
