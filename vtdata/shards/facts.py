@@ -8,7 +8,9 @@ import pyarrow as pa
 
 from vtdata.records import PassRate, Query
 from vtdata.seeds import share
-from vtdata.shards.template import label
+from vtdata.shards.template import MAX_OPTIONS, label
+from vtdata.verify import answer_kind
+from vtdata.verify.choice import pick
 
 SHARD_VERSION = 1
 """The ``schema_version`` of SFT and RL rows; raised when a column changes."""
@@ -28,20 +30,17 @@ def split_of(query: Query, seed: int, validation_share: float) -> Split:
 
 
 def answer_of(query: Query) -> str | None:
-    """Return the answer a response is held to; a choice's is its letter.
+    """Return the answer a response is held to; a choice's is its letter, or letters.
 
     A winning vote is the answer of a query whose verifier is ``vote``.
     """
     answer = query.answer
     if query.verifier.kind == "vote" and answer is None and query.vote:
         answer = query.vote.answer
-    if answer is None or not query.options:
+    if answer is None or answer_kind(query) != "choice" or len(query.options) > MAX_OPTIONS:
         return answer
-    letters = [label(index) for index in range(len(query.options))]
-    bare = answer.strip().strip("().").upper()
-    if bare in letters:
-        return bare
-    return letters[query.options.index(answer)] if query.options.count(answer) == 1 else answer
+    indices = sorted(pick(answer, query.options).indices)
+    return ", ".join(map(label, indices)) if indices else answer
 
 
 def answer_source(query: Query) -> AnswerSource | None:

@@ -13,15 +13,16 @@ from string import ascii_uppercase
 from vtdata.errors import ConfigError
 from vtdata.records import VERIFIER_KINDS, Query, Turn
 from vtdata.text import nearest
+from vtdata.verify import answer_kind
 
 INSTRUCTIONS: dict[str, str] = {
     "math": r"Let's think step by step and output the final answer within \boxed{}.",
     "reasoning_gym": r"Let's think step by step and output the final answer within \boxed{}.",
-    "vote": r"Let's think step by step and output the final answer within \boxed{}.",
     "choice": r"Please reason step by step and put the letter of your choice within \boxed{}.",
     "code": "Please reason step by step and give the whole program in one fenced code block.",
 }
-"""Appended to the last user turn, by kind of verifier. Math: the suffix of the prompts on which
+"""Appended to the last user turn, by the kind of answer (a ``vote`` has choice's where there are
+options, else math's). Math: the suffix of the prompts on which
 VibeThinker was evaluated (its published evaluation data); the others ours."""
 
 MAX_OPTIONS = len(ascii_uppercase)
@@ -50,12 +51,20 @@ def label(index: int) -> str:
 
 
 def render_options(options: list[str]) -> str:
-    r"""Return one line per option.
+    r"""Return one line per option, lettered unless the options bring their letters along.
 
     >>> render_options(["red", "blue"])
     'A. red\nB. blue'
+    >>> render_options(["(a) red", "(b) blue"])
+    '(a) red\n(b) blue'
     """
-    return "\n".join(f"{label(index)}. {option}" for index, option in enumerate(options))
+    letters = [label(index) for index in range(len(options))]
+    own = all(
+        re.match(rf"\s*[(\[]?{letter}\s*[)\].:、]\s*\S", option, re.IGNORECASE)
+        for letter, option in zip(letters, options, strict=True)
+    )
+    lines = options if own else map(". ".join, zip(letters, options, strict=True))
+    return "\n".join(lines)
 
 
 def without_thoughts(content: str) -> str:
@@ -93,8 +102,9 @@ def prompt_messages(query: Query, instruction: Mapping[str, str]) -> list[dict[s
     parts = [query.question]
     if query.options:
         parts.append(render_options(query.options))
-    kind = query.verifier.kind
-    asked = instruction.get(kind, INSTRUCTIONS.get(kind, ""))
+    read_as = answer_kind(query)
+    ours = instruction.get(read_as, INSTRUCTIONS.get(read_as, ""))
+    asked = instruction.get(query.verifier.kind, ours)
     if asked and asked not in query.question:
         parts.append(asked)
     last = Turn(query.prompt[-1].role, "\n\n".join(parts))

@@ -10,7 +10,7 @@ import pytest
 
 from tests.factories import query, rate, rollout, verdict
 from vtdata.errors import ConfigError
-from vtdata.records import Turn, Verifier, Vote
+from vtdata.records import Turn, Verdict, Verifier, Vote
 from vtdata.shards.facts import answer_of, answer_source
 from vtdata.shards.rl import RL_SCHEMA, Rl
 from vtdata.shards.sft import SFT_SCHEMA, Sft
@@ -71,6 +71,7 @@ def test_rows_hold_every_field_of_their_schemas() -> None:
         ({"verdict": None}, "unverified"),
         ({"verdict": verdict(None)}, "unverified"),
         ({"verdict": verdict(0.0)}, "wrong"),
+        ({"verdict": Verdict(0.5, "half")}, "wrong"),
         ({"state": "truncated"}, "unfinished"),
         ({"content": " \n"}, "empty"),
         ({"content": None}, "empty"),
@@ -152,10 +153,33 @@ def test_choice_renders_options_and_answers_with_a_letter() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "letter"), [("b", "B"), ("(B)", "B"), ("blue", "B"), ("green", "green")]
+    ("answer", "letters"),
+    [
+        ("b", "B"),
+        ("(B)", "B"),
+        ("blue", "B"),
+        ("B) blue", "B"),
+        ("C, A", "A, C"),
+        ("green", "green"),  # names no option: the gold check's business
+    ],
 )
-def test_answer_of_a_choice(answer: str, letter: str) -> None:
-    assert answer_of(query(options=["red", "blue"], answer=answer)) == letter
+@pytest.mark.parametrize("kind", ["choice", "vote"])
+def test_answer_of_a_choice(answer: str, letters: str, kind: str) -> None:
+    asked = query(verifier=Verifier(kind), options=["red", "blue", "gray"], answer=answer)
+    assert answer_of(asked) == letters
+    asked.verifier = Verifier("math")
+    assert answer_of(asked) == answer
+
+
+def test_a_vote_is_asked_like_the_answers_it_counts() -> None:
+    plain = rl_row(verifier=Verifier("vote"), answer="4")
+    assert plain["prompt"][-1]["content"].endswith(INSTRUCTIONS["math"])
+    choice = {"verifier": Verifier("vote"), "answer": "A", "options": ["red", "blue"]}
+    assert rl_row(**choice)["prompt"][-1]["content"].endswith(INSTRUCTIONS["choice"])
+    own = rl_row(Rl(instruction={"choice": "Letter?"}), **choice)
+    assert own["prompt"][-1]["content"].endswith("Letter?")
+    own = rl_row(Rl(instruction={"choice": "Letter?", "vote": "Vote?"}), **choice)
+    assert own["prompt"][-1]["content"].endswith("Vote?")
 
 
 def test_more_than_26_options_reject_the_query() -> None:
@@ -207,6 +231,34 @@ def test_rl_row_has_a_string_to_hold_a_response_to() -> None:
     assert [extra[f"pass_rate_{c}"] for c in ("n", "correct", "wrong", "truncated")] == [4, 0, 1, 2]
     named = rl_row(Rl(rate_of="teacher"), pass_rates=[rate(1.0), rate(0.0, of="reference")])
     assert named["extra_info"]["pass_rate_correct"] == 1
+
+
+def test_sft_row_carries_the_rate_of_its_own_set_or_of_a_named_one() -> None:
+    rates = [rate(1.0), rate(0.0, 0.0, of="reference")]
+    (own,) = sft_rows(1.0, step=Sft(of="teacher"), pass_rates=rates)
+    assert (own["pass_rate"]["set"], own["pass_rate"]["correct"]) == ("teacher", 1)
+    (named,) = sft_rows(1.0, step=Sft(of="teacher", rate_of="reference"), pass_rates=rates)
+    assert (named["pass_rate"]["set"], named["pass_rate"]["n"]) == ("reference", 2)
+
+
+def test_rl_keeps_a_spec_that_is_not_the_ground_truth() -> None:
+    spec = '{"tolerance": 0.1}'
+    math = rl_row(verifier=Verifier("math", spec))
+    assert math["extra_info"]["verifier_spec"] == spec
+    large = rl_row(Rl(max_inline_bytes=3), verifier=Verifier("math", spec))
+    assert large["extra_info"]["verifier_spec"] is None
+    assert large["reward_model"]["ground_truth"] == "4"
+    assert large[SIDE].sha256 == large["extra_info"]["tests_sha256"]
+    rubric = rl_row(verifier=Verifier("rubric", spec), answer=None)
+    assert rubric["reward_model"] == {"style": "model", "ground_truth": spec}
+    assert rubric["extra_info"]["verifier_spec"] is None
+
+
+def test_a_rejected_query_gives_no_rows() -> None:
+    gone = query(1.0, into=["sft", "rl"])
+    gone.drop("queries", "too_long")
+    assert list(Sft().rows(gone, CTX)) == []
+    assert list(Rl().rows(gone, CTX)) == []
 
 
 def test_rl_data_source_maps_onto_a_name_the_trainer_knows() -> None:
