@@ -38,9 +38,12 @@ def _sentence(source: Source, path: Path_, cls: type, detail: ErrorDetails) -> s
         hint = nearest(str(loc[-1]), allowed) or f" allowed: {', '.join(allowed)}"
         return f"{source.where(here)}: unknown key '{loc[-1]}';{hint}"
     if kind in ("missing", "missing_keyword_only_argument", "missing_argument"):
-        return f"{source.where(here)}: is missing: {detail['msg'].lower()}"
+        return f"{source.where(here)}: is missing"
     if kind == "value_error":
         return f"{source.where(here)}: {detail['msg'].removeprefix('Value error, ')}"
+    if kind == "string_pattern_mismatch":
+        pattern = detail.get("ctx", {}).get("pattern")
+        return f"{source.where(here)}: found {_short(found)}, expected text that matches {pattern}"
     message = detail["msg"].removeprefix("Input should be ")
     return f"{source.where(here)}: found {_short(found)}, expected {message}"
 
@@ -64,7 +67,7 @@ def fields_at(cls: Any, loc: Path_) -> list[str]:
         if part in fields:
             cls = fields[part].annotation
         cls = next((arg for arg in get_args(cls)[::-1] if _fields(arg)), cls)
-    return list(_fields(cls))
+    return [field.alias or name for name, field in _fields(cls).items()]
 
 
 def _fields(cls: Any) -> dict[str, Any]:

@@ -26,9 +26,9 @@ from vtdata.steps import Step
 def settings_of(step: Step) -> dict[str, Any]:
     """Return the settings of a step that differ from their defaults.
 
-    >>> from vtdata.selections.pass_rate import PassRate
-    >>> settings_of(PassRate(into="rl"))
-    {'into': 'rl'}
+    >>> from vtdata.selections.cap import Cap
+    >>> settings_of(Cap(into="rl", per="domain", max=3))
+    {'into': 'rl', 'max': 3, 'per': 'domain'}
     """
     given: dict[str, Any] = {}
     for item in dataclasses.fields(step):  # ty: ignore[invalid-argument-type]
@@ -91,9 +91,7 @@ def _fingerprint(
     steps = []
     for planned in block.steps:
         step = planned.step
-        files = {}
-        for path in step.files(plan.folder):
-            files[path.name] = sha256_of(path)
+        files = [(path.name, sha256_of(path)) for path in step.files(plan.folder)]
         models = {
             name: model_identity(plan.models[name], revisions.get(name))
             for name in step.model_names()

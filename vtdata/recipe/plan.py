@@ -20,6 +20,7 @@ from vtdata.llm.model import ModelSpec
 from vtdata.recipe.catalog import STAGES, find, lookup
 from vtdata.recipe.explain import explain
 from vtdata.recipe.model import From, RecipeModel
+from vtdata.recipe.rules import check_budget, no_literal_secrets
 from vtdata.recipe.source import Source, load_yaml, override, spell
 from vtdata.steps import Cut, Global, Keep, Step
 from vtdata.steps import Source as SourceStep
@@ -140,7 +141,8 @@ def build_plan(source: Source, folder: Path, *, code: bool = True) -> Plan:
     if not isinstance(source.data, dict):
         raise ConfigError(f"{source.file}: a recipe is a mapping with name, seed and stages")
     recipe = explain(source, (), RecipeModel, source.data)
-    _no_literal_secrets(recipe, source)
+    no_literal_secrets(recipe, source)
+    check_budget(recipe, source)
     blocks: list[Block] = []
     start: From | None = None
     for index, item in enumerate(recipe.stages):
@@ -153,7 +155,7 @@ def build_plan(source: Source, folder: Path, *, code: bool = True) -> Plan:
             continue
         blocks.append(_block(source, (*path, name), name, body, len(blocks) + 1, code=code))
     _check_kinds(source, blocks, start)
-    _no_twins(source, blocks)
+    _no_twins(source, [block.name for block in blocks], start)
     resolved, columns = _resolve(source, blocks, recipe, open_start=start is not None)
     return Plan(recipe, tuple(resolved), folder, source.data, start, columns)
 
@@ -300,9 +302,9 @@ def _check_kinds(source: Source, blocks: list[Block], start: From | None) -> Non
             f"{source.where(('stages', 0))}: the first block is 'corpora' or "
             "'from: {run: DIR, block: NAME}'"
         )
-    for block in blocks:
-        place = source.where(("stages", block.index - 1))
-        if block.kind == "corpora" and block.index > 1:
+    for index, block in enumerate(blocks, start=0 if start is None else 1):
+        place = source.where(("stages", index))
+        if block.kind == "corpora" and index:
             raise ConfigError(f"{place}: corpora can only be the first block")
         if block.kind == "shards" and block is not blocks[-1]:
             raise ConfigError(f"{place}: shards can only be the last block")
@@ -310,26 +312,15 @@ def _check_kinds(source: Source, blocks: list[Block], start: From | None) -> Non
             raise ConfigError(f"{place}: sft and rl belong to a shards block, and it needs one")
 
 
-def _no_twins(source: Source, blocks: list[Block]) -> None:
-    seen: dict[str, int] = {}
-    for block in blocks:
-        if block.name in seen:
+def _no_twins(source: Source, names: list[str], start: From | None) -> None:
+    seen: set[str] = set()
+    for index, name in enumerate(names, start=0 if start is None else 1):
+        if name in seen:
             raise ConfigError(
-                f"{source.where(('stages', block.index - 1))}: block '{block.name}' comes twice: "
-                f"give one a label, for example '{block.kind}.second'"
+                f"{source.where(('stages', index))}: block '{name}' comes twice: "
+                f"give one a label, for example '{name.partition('.')[0]}.second'"
             )
-        seen[block.name] = block.index
-
-
-def _no_literal_secrets(recipe: RecipeModel, source: Source) -> None:
-    for name, model in recipe.models.items():
-        urls = [model.url] if isinstance(model.url, str) else model.url or []
-        if any("@" in url.partition("//")[2].partition("/")[0] for url in urls):
-            raise ConfigError(
-                f"{source.where(('models', name, 'url'))}: a URL with a user or password would be "
-                "written to disk with the recipe: put it into the environment and write "
-                '"${env:NAME}"'
-            )
+        seen.add(name)
 
 
 def _resolve(

@@ -48,9 +48,16 @@ def spell(path: Iterable[str | int]) -> str:
 
 
 class _Loader(yaml.SafeLoader):
-    """SafeLoader that reads ``1e-3`` as the number it is (YAML 1.1 asks for a dot)."""
+    """SafeLoader that reads ``1e-3`` as the number it is, and a date as the text it is.
+
+    YAML 1.1 asks for a dot in a number, and makes of ``2024-01-31`` what JSON can't hold.
+    """
 
 
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in found if not tag.endswith(":timestamp")]
+    for first, found in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
 _Loader.add_implicit_resolver(
     "tag:yaml.org,2002:float",
     re.compile(r"^[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)$"),
@@ -82,6 +89,7 @@ def parse_yaml(text: str, file: str) -> Source:
         node = loader.get_single_node()
         source = Source(file, None)
         if node is not None:
+            _no_loops(node, file, [])
             source.data = _build(loader, node, (), source)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
@@ -93,23 +101,24 @@ def parse_yaml(text: str, file: str) -> Source:
     return source
 
 
+def _no_loops(node: yaml.Node, file: str, above: list[yaml.Node]) -> None:
+    """Refuse an alias that stands inside what it names: it would have no end."""
+    if not isinstance(node, yaml.CollectionNode):
+        return
+    if any(node is one for one in above):
+        line = node.start_mark.line + 1
+        raise ConfigError(f"{file}:{line}: an alias stands inside what it names: write it out")
+    for item in node.value:
+        for child in item if isinstance(item, tuple) else (item,):
+            _no_loops(child, file, [*above, node])
+
+
 def _build(loader: yaml.SafeLoader, node: yaml.Node, path: Path_, source: Source) -> Any:
     source.lines.setdefault(path, node.start_mark.line + 1)
     if isinstance(node, yaml.MappingNode):
-        loader.flatten_mapping(node)
         built: dict[Hashable, Any] = {}
-        for key_node, value_node in node.value:
-            key = loader.construct_object(key_node, deep=True)
-            line = key_node.start_mark.line + 1
-            if not isinstance(key, str):
-                raise ConfigError(f"{source.file}:{line}: key {key!r} is no text: quote it")
-            if key in built:
-                first = source.lines[(*path, key)]
-                raise ConfigError(
-                    f"{source.file}:{line}: key '{key}' stands here and in line {first}: "
-                    "keep one of them"
-                )
-            source.lines[(*path, key)] = line
+        for key, key_node, value_node in _pairs(loader, node, source):
+            source.lines[(*path, key)] = key_node.start_mark.line + 1
             built[key] = _build(loader, value_node, (*path, key), source)
         return built
     if isinstance(node, yaml.SequenceNode):
@@ -117,6 +126,29 @@ def _build(loader: yaml.SafeLoader, node: yaml.Node, path: Path_, source: Source
             _build(loader, item, (*path, index), source) for index, item in enumerate(node.value)
         ]
     return loader.construct_object(node, deep=True)
+
+
+def _pairs(
+    loader: yaml.SafeLoader, node: yaml.MappingNode, source: Source
+) -> list[tuple[str, yaml.Node, yaml.Node]]:
+    """A mapping's keys and values; its own keys win over those that ``<<`` brings in."""
+    own = [key for key, _ in node.value if key.tag != "tag:yaml.org,2002:merge"]
+    loader.flatten_mapping(node)
+    found: dict[str, tuple[str, yaml.Node, yaml.Node]] = {}
+    for key_node, value_node in node.value:
+        key = loader.construct_object(key_node, deep=True)
+        line = key_node.start_mark.line + 1
+        if not isinstance(key, str):
+            raise ConfigError(f"{source.file}:{line}: key {key!r} is no text: quote it")
+        if key in found and any(found[key][1] is one for one in own):
+            first = found[key][1].start_mark.line + 1
+            raise ConfigError(
+                f"{source.file}:{line}: key '{key}' stands here and in line {first}: "
+                "keep one of them"
+            )
+        found[key] = (key, key_node, value_node)
+    node.value = [(key_node, value_node) for _, key_node, value_node in found.values()]
+    return list(found.values())
 
 
 def override(source: Source, settings: Iterable[str]) -> None:

@@ -18,7 +18,6 @@ def check_recipe(plan: Plan) -> list[str]:
     Raises:
         ConfigError: the first thing that is wrong.
     """
-    plan.recipe.budget.check(plan.models)
     ctx = Context(seed=plan.recipe.seed, folder=plan.folder, recipe=plan.recipe.name)
     done = []
     for block in plan.blocks:

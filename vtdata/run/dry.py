@@ -44,7 +44,6 @@ def dry_run(
         ``exact`` (False: an upper bound).
     """
     plan = load_plan(recipe, settings, code=code)
-    plan.recipe.budget.check(plan.models)
     run = out or Path("runs") / plan.recipe.name
     with ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="vtdata-dry-")))

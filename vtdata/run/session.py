@@ -102,7 +102,6 @@ def run_recipe(options: Options, hooks: Hooks | None = None) -> Result:
     started = time.monotonic()
     _check_options(options)
     plan = load_plan(options.recipe, list(options.settings), code=options.code, base=options.base)
-    plan.recipe.budget.check(plan.models)
     if plan.foreign:
         hooks.say(f"the recipe brings in code of its own: {', '.join(plan.foreign)}")
     workers = options.workers or os.cpu_count() or 1

@@ -1,0 +1,38 @@
+"""What a recipe's top level may not say, beyond what its types allow."""
+
+from __future__ import annotations
+
+from vtdata.errors import ConfigError
+from vtdata.llm.secrets import has_env
+from vtdata.recipe.model import RecipeModel
+from vtdata.recipe.source import Source
+
+_SECRET_WORDS = ("auth", "key", "token", "secret", "password", "cookie")
+
+
+def check_budget(recipe: RecipeModel, source: Source) -> None:
+    """Refuse a budget in dollars where a model has no price."""
+    try:
+        recipe.budget.check(recipe.models)
+    except ConfigError as error:
+        place = source.where(("budget",))
+        raise ConfigError(f"{place}: {str(error).removeprefix('budget: ')}") from None
+
+
+def no_literal_secrets(recipe: RecipeModel, source: Source) -> None:
+    """Refuse a key or password in the recipe, since a run writes the recipe to disk."""
+    for name, model in recipe.models.items():
+        urls = [model.url] if isinstance(model.url, str) else model.url or []
+        if any("@" in url.partition("//")[2].partition("/")[0] for url in urls):
+            raise ConfigError(
+                f"{source.where(('models', name, 'url'))}: a URL with a user or password would be "
+                "written to disk with the recipe: put it into the environment and write "
+                '"${env:NAME}"'
+            )
+        for header, value in model.headers.items():
+            if not has_env(value) and any(word in header.lower() for word in _SECRET_WORDS):
+                raise ConfigError(
+                    f"{source.where(('models', name, 'headers', header))}: what looks like a "
+                    "secret would be written to disk with the recipe: put it into the environment "
+                    'and write "${env:NAME}"'
+                )
