@@ -106,10 +106,15 @@ def _encode(name: str, kind: pa.DataType, values: Sequence[Any]) -> pa.Array:
 
 def _decode(name: str, column: pa.Array) -> list[Any]:
     kind = column.type
+    if column.null_count == len(column):
+        return [[] for _ in range(len(column))] if pa.types.is_list(kind) else [None] * len(column)
     if pa.types.is_list(kind):
+        flat = column.flatten()
+        if not len(flat):
+            return [[] for _ in range(len(column))]
         if name not in _STRUCTS:
             return [value or [] for value in column.to_pylist()]
-        flat = _decode(name, column.flatten())
+        flat = _decode(name, flat)
         offsets = column.offsets.to_pylist()
         first = offsets[0]
         return [flat[start - first : end - first] for start, end in itertools.pairwise(offsets)]

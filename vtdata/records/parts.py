@@ -13,6 +13,7 @@ import hashlib
 import heapq
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -72,14 +73,18 @@ class HashingFile:
         self._sha256 = hashlib.sha256()
         self.size = 0
         self.closed = False
+        self._abandoned = False
 
     def write(self, data: bytes) -> int:
-        self._sha256.update(data)
         self.size += len(data)
+        if self._abandoned:
+            return len(data)
+        self._sha256.update(data)
         return self._file.write(data)
 
     def flush(self) -> None:
-        self._file.flush()
+        if not self.closed:
+            self._file.flush()
 
     def tell(self) -> int:
         return self.size
@@ -90,6 +95,12 @@ class HashingFile:
             os.fsync(self._file.fileno())
             self._file.close()
             self.closed = True
+
+    def abandon(self) -> None:
+        """Let go of the file; whatever is still written to it is forgotten."""
+        self._abandoned = self.closed = True
+        with suppress(OSError):  # what the buffer holds may find no room
+            self._file.close()
 
     def hexdigest(self) -> str:
         return self._sha256.hexdigest()
@@ -193,8 +204,8 @@ class _OpenPart:
         )
 
     def abandon(self) -> None:
+        self.sink.abandon()  # first, so that closing the writer needs no room on a full disk
         self._writer.close()
-        self.sink.close()
         self._temporary.unlink(missing_ok=True)
 
 
