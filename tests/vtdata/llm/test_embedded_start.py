@@ -45,7 +45,7 @@ def test_start_and_stop(model: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
-@pytest.mark.parametrize("thread", ["main", "another"])
+@pytest.mark.parametrize("thread", ["main", pytest.param("another", marks=pytest.mark.slow)])
 def test_the_server_ends_with_its_parent(thread: str, model: str, tmp_path: Path) -> None:
     """SIGKILL, which no cleanup survives; and a starting thread that ends is no parent's end."""
     program = f"""
