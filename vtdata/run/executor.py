@@ -119,7 +119,7 @@ class LocalExecutor(LocalPipelineExecutor):
             for rank in range(self.tasks)
         ]
         done, pending = wait(futures, return_when=FIRST_EXCEPTION)
-        if pending:
+        if pending or any(_is_broken(future) for future in done):
             self._stop("another rank failed")
             for future in pending:
                 future.cancel()
@@ -135,6 +135,11 @@ class LocalExecutor(LocalPipelineExecutor):
             ) from None
         assert first is not None
         raise first
+
+
+def _is_broken(future: Future[object]) -> bool:
+    """True where a worker died: its pool then gives up all futures, while other workers go on."""
+    return not future.cancelled() and isinstance(future.exception(), BrokenProcessPool)
 
 
 def _run_rank(step: PipelineStep, tasks: int, logs: str, rank: int) -> None:

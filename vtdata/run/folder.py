@@ -148,6 +148,8 @@ def find_block(run: Path, name: str) -> Path:
 
 
 def clear(folder: Path) -> None:
-    """Remove a folder with everything in it, if it is there."""
+    """Remove a folder with everything in it, if it is there: the marker first, the data last."""
     if folder.exists():
+        for marker in [folder / MANIFEST, *folder.glob(f"*/{MANIFEST}")]:
+            marker.unlink(missing_ok=True)
         shutil.rmtree(folder)

@@ -15,7 +15,7 @@ from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 
-from vtdata.errors import Stopped
+from vtdata.errors import RunError, Stopped
 from vtdata.records import Query, size_of
 from vtdata.run.flow import Reject, Station
 
@@ -24,7 +24,9 @@ WINDOW_PER_SLOT = 4
 WINDOW_BYTES = 96 * 2**20
 """Bytes that may be in flight and waiting to be written (ours)."""
 GRACE_S = 20.0
-"""How long calls in flight may still finish once the run was asked to stop (ours)."""
+"""How long calls in flight may still finish once their rank ends early (ours)."""
+GLANCE_S = 0.5
+"""How often a wait for calls looks whether the run was asked to stop (ours)."""
 
 
 class Loop:
@@ -50,7 +52,14 @@ class Loop:
         return self.call(manager.__aenter__())
 
     def leave(self, manager: AbstractAsyncContextManager[object]) -> None:
-        self.call(manager.__aexit__(None, None, None))
+        """Let calls in flight finish, so that what was paid for is stored, but not for ever."""
+        leaving = self.start(manager.__aexit__(None, None, None))
+        try:
+            leaving.result(timeout=GRACE_S)
+        except TimeoutError:
+            leaving.cancel()
+            late = RunError(f"calls did not end within {GRACE_S:g} s")
+            self.call(manager.__aexit__(RunError, late, None))
 
     def close(self) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)
@@ -90,6 +99,7 @@ def fused(
     loop: Loop,
     slots: int,
     check: Callable[[], None],
+    stopping: Callable[[], bool],
 ) -> Iterator[Query]:
     """Take a stream through async steps and the per-query steps between them.
 
@@ -100,9 +110,10 @@ def fused(
         loop: where the calls are made.
         slots: calls that may be in flight in this worker.
         check: raises when too many calls have failed.
+        stopping: whether the run was asked to end.
 
     Raises:
-        Stopped: the run was asked to stop; what was in flight got ``GRACE_S`` to finish.
+        Stopped: the run was asked to stop; what is in flight goes on until ``Loop.leave``.
     """
     window = _Window(slots)
     done: queue.SimpleQueue[Future[object]] = queue.SimpleQueue()
@@ -122,7 +133,7 @@ def fused(
                 future.add_done_callback(done.put)
             if not window.inside:
                 return
-            future = done.get()
+            future = _next_done(done, stopping)
             window.futures.discard(future)
             window.inside -= 1
             for query in _result(future):
@@ -132,34 +143,27 @@ def fused(
                 else:
                     reject(query)
             check()
-    except Stopped:
-        _wind_down(window)
-        raise
     finally:
         for future in window.futures:
             future.cancel()
+
+
+def _next_done(
+    done: queue.SimpleQueue[Future[object]], stopping: Callable[[], bool]
+) -> Future[object]:
+    """Wait for a query, but not for a server that hangs while the run is asked to end."""
+    while True:
+        try:
+            return done.get(timeout=GLANCE_S)
+        except queue.Empty:
+            if stopping():
+                raise Stopped("the run was asked to stop") from None
 
 
 def _result(future: Future[object]) -> list[Query]:
     result = future.result()
     assert isinstance(result, list)
     return result
-
-
-def _wind_down(window: _Window) -> None:
-    """Let calls in flight finish, so that what was paid for is stored."""
-    ended = threading.Event()
-    waiting = set(window.futures)
-
-    def note(future: Future[object]) -> None:
-        waiting.discard(future)
-        if not waiting:
-            ended.set()
-
-    if waiting:
-        for future in list(waiting):
-            future.add_done_callback(note)
-        ended.wait(GRACE_S)
 
 
 async def _advance(stations: list[Station], query: Query, position: int = 0) -> list[Query]:

@@ -278,7 +278,8 @@ class RankRun:
             return None
         loop = Loop()
         stack.callback(loop.close)
-        store = stack.enter_context(open_store(Path(job.store), ranges_of(self.rank, job.world)))
+        ranges = ranges_of(self.rank, job.world)
+        store = stack.enter_context(open_store(Path(job.store), ranges, read_only=job.offline))
         client = Client(
             {name: plan.models[name] for name in sorted(names)},
             store,
@@ -336,6 +337,7 @@ class RankRun:
                     loop=calls.loop,
                     slots=calls.client.slots,
                     check=calls.check,
+                    stopping=ctx.stopping,
                 )
                 rest = rest[last_async + 1 :]
         return iter(stream)
