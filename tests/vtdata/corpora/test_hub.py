@@ -80,6 +80,14 @@ def test_ranks_split_the_rows(tmp_path: Path, files: int, world: int, limit: int
     assert known(split) == known(alone[:limit])
 
 
+@pytest.mark.parametrize(
+    ("files", "world", "rows"), [(1, 2, [2, 2]), (2, 2, [4, 4]), (3, 2, [8, 4])]
+)
+def test_no_rank_is_idle(tmp_path: Path, files: int, world: int, rows: list[int]) -> None:
+    write(tmp_path, files=files, rows=4)
+    assert [len(read(hub(), tmp_path, rank=r, world=world)) for r in range(world)] == rows
+
+
 def test_origins_name_dataset_split_file_and_row(tmp_path: Path) -> None:
     write(tmp_path, files=2, rows=2)
     found = read(hub(), tmp_path)

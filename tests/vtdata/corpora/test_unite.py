@@ -177,6 +177,25 @@ def test_the_result_does_not_depend_on_the_order(group: list[Query], dice: rando
     assert all({*q.provenance.origins} == origins for q in first if q.live)
 
 
+@pytest.mark.parametrize(
+    "differs",
+    [
+        {"answer": "42.0"},
+        {"domain": "logic"},
+        {"subdomain": "sums"},
+        {"date": "2024"},
+        {"license": "CC-BY-4.0"},
+        {"row": "a.jsonl:2"},
+        {"source": "b"},
+        {"spec": '{"a":1}'},
+    ],
+)
+def test_no_single_difference_makes_the_order_count(differs: dict[str, Any]) -> None:
+    first = unite([query(), query(**differs)])
+    second = unite([query(**differs), query()])
+    assert [asdict(q) for q in first if q.live] == [asdict(q) for q in second if q.live]
+
+
 @given(st.text(max_size=20), st.text(max_size=20))
 def test_sameness_is_symmetric_and_reflexive(a: str, b: str) -> None:
     assert same_answer(a, a)
