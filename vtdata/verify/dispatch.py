@@ -2,7 +2,6 @@ r"""The one door to the verifiers: a response, or a bare reference, against its 
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -55,7 +54,7 @@ def verify(response: str, query: Query) -> Verdict:
             verdict = Verdict(None, "bad_spec")
         else:
             verdict = check(response, query.answer, spec, query.options)
-    return dataclasses.replace(verdict, kind=kind)
+    return Verdict(verdict.reward, verdict.reason, kind, verdict.answer)
 
 
 def gold_check(query: Query) -> Verdict:
@@ -82,8 +81,10 @@ def _answer(response: str, query: Query) -> str | None:
 
 
 def _spec(text: str) -> dict[str, Any] | None:
+    if text in ("", "{}"):
+        return {}
     try:
-        spec = json.loads(text or "{}")
+        spec = json.loads(text)
     except json.JSONDecodeError:
         return None
     return spec if isinstance(spec, dict) else None

@@ -7,11 +7,12 @@ included, is left to a verifier that can do algebra.
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 from fractions import Fraction
 
-from vtdata.verify.normal import MAX_CHARS, normal
+from vtdata.verify.normal import CACHED_CHARS, MAX_CHARS, normal
 
 MAX_DIGITS = 4_000
 """Longest run of digits read; Python's own limit for text to int is 4,300 (ours)."""
@@ -19,6 +20,7 @@ MAX_BITS = 1 << 14
 """Largest numerator or denominator of a power, in bits (ours)."""
 _MAX_DEPTH = 32
 
+_INTEGER = re.compile(r"-?[0-9]{1,18}")
 _TOKEN = re.compile(
     r"(?P<number>[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])(?:\.[0-9]*)?"
     r"|[0-9]{1,3}(?: [0-9]{3})+(?![0-9/ ])(?:\.[0-9]*)?"
@@ -53,6 +55,12 @@ def number(answer: str) -> Number | None:
     >>> number("10,20"), number("1 2"), number("3:30"), number("9^9^9^9")
     (None, None, None, None)
     """
+    if _INTEGER.fullmatch(answer):
+        return Number(Fraction(int(answer)))
+    return _cached(answer) if len(answer) <= CACHED_CHARS else _parse(answer)
+
+
+def _parse(answer: str) -> Number | None:
     text = normal(answer)
     if not text or len(text) > MAX_CHARS:
         return None
@@ -67,6 +75,9 @@ def number(answer: str) -> Number | None:
     except (_NotANumberError, ZeroDivisionError):
         return None
     return Number(value / 100 if percent else value, percent)
+
+
+_cached = functools.lru_cache(maxsize=8_192)(_parse)
 
 
 def _tokens(text: str) -> list[tuple[str, str, re.Match[str]]]:

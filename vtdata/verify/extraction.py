@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 _THINK = re.compile(r"</?think(?:ing)?>")
-_BRACES = re.compile(r"\\[df]?box(?:ed)?\s*\{|\\.|[{}]", re.DOTALL)
 _OPENER = re.compile(r"\\(?:boxed|fbox)\s*\{")
+_BRACES = re.compile(r"(?P<opener>\\(?:boxed|fbox)\s*\{)|\\.|[{}]", re.DOTALL)
 _BETWEEN = re.compile(r"[\s,;.$、，；]*(?:(?:\\text\s*\{\s*)?(?:and|or|和|或|及)\s*\}?[\s$]*)?")
 _OR = re.compile(r"\bor\b|或")
 _SAYS = re.compile(
@@ -69,22 +69,23 @@ def _boxes(text: str) -> tuple[list[tuple[int, int, int]], bool]:
 
     One pass over the braces: a scan per opener would take hours on 100,000 unclosed ones.
     """
+    first = _OPENER.search(text)
+    if first is None:
+        return [], False
     stack: list[tuple[int, int] | None] = []
     closed: list[tuple[int, int, int]] = []
     last_opener = -1
-    for match in _BRACES.finditer(text):
-        token = match.group()
-        if token == "{":
-            stack.append(None)
-        elif token == "}":
-            opener = stack.pop() if stack else None
-            if opener is not None:
-                closed.append((opener[0], opener[1], match.start()))
-        elif _OPENER.fullmatch(token):
-            stack.append((match.start(), match.end()))
+    before = text[: first.start()].rstrip("\\")  # with another backslash in front it is no box
+    for match in _BRACES.finditer(text, len(before)):
+        if match.lastgroup == "opener":
+            stack.append(match.span())
             last_opener = match.start()
-        elif token.endswith("{") and len(token) > 2:
+        elif match.group() == "{":
             stack.append(None)
+        elif match.group() == "}" and stack:
+            opener = stack.pop()
+            if opener is not None:
+                closed.append((*opener, match.start()))
     unclosed = any(entry is not None and entry[0] == last_opener for entry in stack)
     filled = [box for box in closed if text[box[1] : box[2]].strip()]
     return _outermost(filled), unclosed

@@ -83,9 +83,12 @@ def readable(answer: str | None) -> bool:
     """
     if answer is None or not normal(answer):
         return False
+    return _balanced(answer) if "{" in answer or "}" in answer else True
+
+
+def _balanced(text: str) -> bool:
     depth = 0
-    bare = answer.replace("\\\\", "").replace("\\{", "").replace("\\}", "")
-    for char in bare:
+    for char in text.replace("\\\\", "").replace("\\{", "").replace("\\}", ""):
         depth += (char == "{") - (char == "}")
         if depth < 0:
             return False

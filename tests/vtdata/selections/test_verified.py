@@ -68,6 +68,10 @@ def test_bounds_on_tokens_hold_their_ends() -> None:
     assert all(r.live for r in question.rollouts)  # another set may want them
 
 
+def test_bounds_may_leave_one_length() -> None:
+    assert chosen(selected(traces(99, 100, 101), min_tokens=100, max_tokens=100)[0]) == [1]
+
+
 def test_right_rollouts_out_of_bounds_do_not_make_a_member() -> None:
     question, notes = selected(traces(99, 201), min_tokens=100, max_tokens=200)
     assert (question.into, notes) == ([], {"too_few_correct": 1})

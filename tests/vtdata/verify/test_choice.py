@@ -43,6 +43,7 @@ TWISTED = ["B", "A", "neither"]
         ("AA", NUMBERS, set()),
         ("E", NUMBERS, set()),  # there are four
         ("E) 42", NUMBERS, set()),
+        ("E) nothing", NUMBERS, set()),
         ("43", NUMBERS, set()),
         ("A bird", NUMBERS, set()),
         ("", NUMBERS, set()),

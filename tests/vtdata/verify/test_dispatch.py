@@ -50,6 +50,10 @@ def test_a_label_judges(response: str, options: list[str], reward: float) -> Non
     assert (verdict.reward, verdict.kind) == (reward, "vote")
 
 
+def test_only_a_vote_waits_for_its_label() -> None:
+    assert verify(r"\boxed{4}", query(answer=None)).reason == "bad_reference"
+
+
 @pytest.mark.parametrize(
     ("kind", "spec", "answer", "options", "reward", "reason"),
     [

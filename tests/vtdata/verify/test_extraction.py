@@ -31,6 +31,8 @@ from vtdata.verify import extract
         (r"the set {1, 2 \boxed{5}", "5"),
         (r"\boxedtext{7}", None),
         (r"\\boxed is not one, \boxed{2} is", "2"),
+        (r"\\boxed{7}", None),  # a line break and a word
+        (r"\\\boxed{7}", "7"),  # a line break and a box
         (r"\boxed{1}, \boxed{2} and \boxed{3}", "1, 2, 3"),  # side by side
         (r"\boxed{5} or \boxed{6}", "5 or 6"),  # a hedge stays one
         (r"\boxed{5}, \boxed{5}", "5"),

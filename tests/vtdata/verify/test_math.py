@@ -105,6 +105,11 @@ def test_a_huge_number_takes_no_time(hostile: str) -> None:
     assert time.perf_counter() - start < 1.0
 
 
+@pytest.mark.parametrize(("power", "is_read"), [("2^{8192}", True), ("2^{8193}", False)])
+def test_the_largest_power(power: str, is_read: bool) -> None:
+    assert (number(power) is not None) is is_read
+
+
 @given(st.fractions(), st.sampled_from(["{}/{}", r"\frac{{{}}}{{{}}}", r"$\dfrac{{{}}}{{{}}}$"]))
 def test_any_fraction_is_read_back(value: Fraction, form: str) -> None:
     found = number(form.format(value.numerator, value.denominator))
@@ -118,6 +123,13 @@ def test_two_integers_are_equal_or_not(left: int, right: int) -> None:
 
 
 ANSWERS = st.text(alphabet="0123456789.,/ -+%^{}()\\$abxyzfrctions√π½，", max_size=24)
+
+
+@given(st.one_of(ANSWERS, st.from_regex(r"-?[0-9.]{1,6}|[A-Za-z]{1,6}", fullmatch=True)))
+def test_short_cuts_change_no_value(answer: str) -> None:
+    spaced = f" {answer}"  # takes no short cut, and no space means anything at the start
+    assert normal(answer) == normal(spaced)
+    assert number(answer) == number(spaced)
 
 
 @given(ANSWERS, ANSWERS)
@@ -142,6 +154,10 @@ def test_no_text_breaks_the_comparison(text: str) -> None:
         ("yes", "no", False),
         ("True", "false", False),
         ("是", "否", False),
+        ("yes", "x", None),
+        ("x", "no", None),
+        ("no", "x", None),
+        ("yes", "even", None),
         ("Monday", "monday", True),
         ("AB", "ab", None),  # two products
         ("N", "n", None),

@@ -28,6 +28,15 @@ def test_a_family_accepts_its_own_answer(family: str) -> None:
     assert verify("no idea", question).reason == "no_answer"
 
 
+@pytest.mark.parametrize(("answer", "reward"), [(None, 1.0), ("-987654321", 0.0)])
+def test_the_gold_is_the_querys_answer_or_else_the_entrys(
+    answer: str | None, reward: float
+) -> None:
+    question = made("gcd")
+    question.answer = answer
+    assert gold_check(question).reward == reward
+
+
 def test_a_scorer_accepts_another_right_answer() -> None:
     entry = {"answer": "1 + 2 * 3", "metadata": {"numbers": [1, 2, 3], "target": 7}}
     spec = {"family": "countdown", "entry": entry}
