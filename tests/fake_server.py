@@ -7,8 +7,10 @@ that is killed and resumed must end with the same rows.
 
     with start_fake(answer="sum", right_share=0.5, latency_s=0.05) as fake:
         ...                      # fake.url ends in /v1; the model is called "fake"
-        fake.counters()          # {"chat": 12, "models": 1, "most_in_flight": 4, ...}
+        fake.counters()          # {"chat": 12, "models": 1, "most_in_flight": 4, ...}; of "chat",
+                                 # "probe" came from preflights, and "repeated" came before
         fake.configure(model="other")             # while it runs
+        fake.reset()                              # the counters start anew
 
 ``start_fake(own_process=True)`` runs it in a process of its own (for benchmarks, and for tests that
 kill things); ``python -m tests.fake_server --port 8000 --answer sum`` runs it by hand and prints its
@@ -57,7 +59,6 @@ import base64
 import contextlib
 import json
 import math
-import re
 import subprocess
 import sys
 import threading
@@ -65,49 +66,25 @@ import time
 import urllib.request
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
-from hashlib import blake2b
+from dataclasses import fields
 from pathlib import Path
 from statistics import NormalDist
 from typing import Any
 
 from aiohttp import web
 
-WORDS = (  # noqa: SIM905
-    "amber badger cobalt dolphin ebony falcon green heron indigo jackal khaki lemur magenta newt "
-    "ochre otter purple quail red salmon teal urchin violet walrus yellow zebra"
-).split()
-MARKER = re.compile(r"\[\[([a-z0-9-]+)(?:\*(\d+))?\]\]")
-SUM = re.compile(r"(-?\d+)\s*\+\s*(-?\d+)")
+from tests.fake_answers import (
+    MARKER,
+    Setting,
+    completion_of,
+    digest_of,
+    fraction_of,
+    parsed,
+    spelled,
+)
 
-
-@dataclass
-class Setting:
-    """What the server does; see the module's text."""
-
-    model: str = "fake"
-    root: str | None = "/weights/fake"
-    fingerprint: str | None = None
-    max_model_len: int | None = 32768
-    no_models: bool = False
-    key: str | None = None
-    answer: str = "words"
-    """words, or sum: solve "a + b" of the last message."""
-    words: int = 24
-    right_share: float = 0.5
-    thinks: bool = False
-    """Every answer has a thought in tags before it."""
-    latency_s: float = 0.0
-    tail: float = 0.0
-    """Sigma of a lognormal with mean latency_s; 0 is a fixed latency."""
-    slow_s: float = 2.0
-    retry_after_s: float = 1.0
-    max_prompt_chars: int = 1_000_000
-    most_at_once: int | None = None
-    """More than this in flight get a 429."""
-    change_model_after: int | None = None
-    ignores: frozenset[str] = frozenset()
-    shares: dict[str, float] = field(default_factory=dict)
+PROBE = "Write a long list of unusual animals and colors, one word each."
+"""What a preflight asks; counted as ``probe`` beside ``chat``."""
 
 
 class Fake:
@@ -117,6 +94,7 @@ class Fake:
         self.setting = setting
         self.counts: Counter[str] = Counter()
         self.tries: Counter[str] = Counter()
+        self.seen: set[bytes] = set()
         self.in_flight = 0
         self.most = 0
         self.first: float | None = None
@@ -131,6 +109,7 @@ class Fake:
         app.router.add_post("/v1/chat/completions", self.chat)
         app.router.add_get("/fake/counters", self.get_counters)
         app.router.add_post("/fake/configure", self.post_configure)
+        app.router.add_post("/fake/reset", self.post_reset)
         return app
 
     async def get_counters(self, _: web.Request) -> web.Response:
@@ -138,6 +117,13 @@ class Fake:
 
     async def post_configure(self, request: web.Request) -> web.Response:
         self.configure(await request.json())
+        return web.json_response({})
+
+    async def post_reset(self, _: web.Request) -> web.Response:
+        self.counts.clear()
+        self.seen.clear()
+        self.tries.clear()
+        self.most, self.first, self._area, self._until_last = self.in_flight, None, 0.0, 0.0
         return web.json_response({})
 
     def configure(self, changes: dict[str, Any]) -> None:
@@ -179,6 +165,7 @@ class Fake:
     async def chat(self, request: web.Request) -> web.StreamResponse:
         body = await request.json()
         self.counts["chat"] += 1
+        self.counts["probe"] += body["messages"][0]["content"] == PROBE
         self._moved(1)
         try:
             return await self._chat(request, body)
@@ -190,14 +177,19 @@ class Fake:
             return refused
         if self.setting.most_at_once is not None and self.in_flight > self.setting.most_at_once:
             return self._error(429, "too many requests at once")
-        digest = self._digest(body)
+        digest = digest_of(self.setting, body)
+        self.counts["repeated"] += digest in self.seen and body["messages"][0]["content"] != PROBE
+        self.seen.add(digest)
         fault = self._fault(body, digest)
         if fault:
             self.counts[f"fault {fault}"] += 1
         await asyncio.sleep(self._latency(digest))
         if (answer := await self._broken(request, body, fault)) is not None:
             return answer
-        completion = self._completion(request, body, digest, fault)
+        limit = self.setting.change_model_after
+        changed = limit is not None and self.counts["chat"] > limit
+        key = request.headers.get("Authorization", "")
+        completion = completion_of(self.setting, body, fault, key, changed=changed)
         if body.get("stream"):
             return await self._stream(request, completion, fault)
         if fault == "drop":
@@ -212,22 +204,12 @@ class Fake:
             return None
         return self._error(401, f"Incorrect API key provided: {got}")
 
-    def _digest(self, body: dict[str, Any]) -> bytes:
-        """Hash of what decides the answer."""
-        drop = {"stream", "stream_options", "stop", "max_tokens"}
-        if "seed" in self.setting.ignores or body.get("temperature") == 0:
-            drop.add("seed")
-        if body.get("temperature") == 0 and "temperature" in self.setting.ignores:
-            drop.discard("seed")
-        kept = {name: value for name, value in body.items() if name not in drop}
-        return blake2b(json.dumps(kept, sort_keys=True).encode(), digest_size=32).digest()
-
     def _fault(self, body: dict[str, Any], digest: bytes) -> str | None:
         text = " ".join(str(m.get("content")) for m in body.get("messages", []))
         wanted = [(m[1], m[2]) for m in MARKER.finditer(text)]
         for name, portion in self.setting.shares.items():
             found = MARKER.fullmatch(f"[[{name}]]")
-            if found and _fraction(digest, f"fault {name}") < portion:
+            if found and fraction_of(digest, f"fault {name}") < portion:
                 wanted.append((found[1], found[2]))
         for name, times in wanted:
             tried = f"{digest.hex()} {body.get('seed')} {name}"
@@ -240,7 +222,7 @@ class Fake:
         mean, sigma = self.setting.latency_s, self.setting.tail
         if not sigma:
             return mean
-        z = NormalDist().inv_cdf(min(max(_fraction(digest, "latency"), 1e-9), 1 - 1e-9))
+        z = NormalDist().inv_cdf(min(max(fraction_of(digest, "latency"), 1e-9), 1 - 1e-9))
         return mean * math.exp(sigma * z - sigma * sigma / 2)
 
     async def _broken(
@@ -272,60 +254,6 @@ class Fake:
     def _error(status: int, text: str, headers: dict[str, str] | None = None) -> web.Response:
         body = {"error": {"message": text, "type": "error", "code": status}}
         return web.json_response(body, status=status, headers=headers)
-
-    def _completion(
-        self, request: web.Request, body: dict[str, Any], digest: bytes, fault: str | None
-    ) -> dict[str, Any]:
-        words = self._words(body, digest)
-        text, finish = self._shortened(words, body, fault)
-        message: dict[str, Any] = {"role": "assistant", "content": text}
-        message |= _shaped(text, fault, request)
-        finish = FINISHES.get(fault or "", finish)
-        usage: dict[str, Any] = {
-            "prompt_tokens": sum(len(str(m.get("content")).split()) for m in body["messages"]),
-            "completion_tokens": len(text.split()),
-        }
-        if fault == "usage-extra":
-            usage |= {"completion_tokens_details": {"reasoning_tokens": 3}, "cost": 0.5}
-        changed = self.setting.change_model_after
-        other = fault == "other-model" or (changed is not None and self.counts["chat"] > changed)
-        data = {
-            "id": digest.hex()[:16],
-            "object": "chat.completion",
-            "model": "another-model" if other else self.setting.model,
-            "system_fingerprint": "fp_2" if fault == "other-print" else self.setting.fingerprint,
-            "choices": [{"index": 0, "message": message, "finish_reason": finish}],
-            "usage": None if fault == "usage-null" else usage,
-        }
-        if fault == "usage-none":
-            del data["usage"]
-        return data
-
-    def _words(self, body: dict[str, Any], digest: bytes) -> str:
-        found = SUM.search(str(body["messages"][-1].get("content")))
-        if self.setting.answer == "sum" and found:
-            a, b = int(found[1]), int(found[2])
-            right = _fraction(digest, "right") < self.setting.right_share
-            c = a + b if right else a + b + 1 + digest[0] % 9
-            text = f"{a} + {b} = {c}. The answer is \\boxed{{{c}}}."
-        else:
-            chosen = blake2b(digest, digest_size=self.setting.words % 65 or 64).digest()
-            text = " ".join(WORDS[byte % len(WORDS)] for byte in chosen)
-        return f"<think>let me see</think>{text}" if self.setting.thinks else text
-
-    def _shortened(self, text: str, body: dict[str, Any], fault: str | None) -> tuple[str, str]:
-        finish = "stop"
-        words = text.split(" ")
-        limit = body.get("max_tokens")
-        if limit and len(words) > limit and "max_tokens" not in self.setting.ignores:
-            text, finish = " ".join(words[:limit]), "length"
-        if fault in ("length", "think-open"):
-            text, finish = " ".join(words[: max(1, len(words) // 2)]), "length"
-        if "stop" not in self.setting.ignores:
-            for stop in body.get("stop") or []:
-                if stop in text:
-                    text, finish = text[: text.index(stop)], "stop"
-        return text, finish
 
     async def _drop(self, request: web.Request, raw: bytes) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Length": str(len(raw))})
@@ -360,41 +288,6 @@ class Fake:
         return response
 
 
-FINISHES = {
-    "weird": "tool_calls",
-    "abort": "abort",
-    "filter": "content_filter",
-    "repetition": "repetition",
-}
-
-
-def _shaped(text: str, fault: str | None, request: web.Request) -> dict[str, Any]:
-    """The parts of a message that a fault changes."""
-    shapes: dict[str, dict[str, Any]] = {
-        "null": {"content": None},
-        "empty": {"content": ""},
-        "refusal": {"content": None, "refusal": "I can't help with that."},
-        "reasoning-content": {"reasoning_content": "I thought in a field."},
-        "reasoning": {"reasoning": "I thought in a field.", "reasoning_content": None},
-        "think": {"content": f"<think>\nI thought in tags.\n</think>\n\n{text}"},
-        "think-closer": {"content": f"I thought unopened.\n</think>\n\n{text}"},
-        "think-open": {"content": f"<think>\nI think: {text}"},
-        "echo": {"content": f"you sent {request.headers.get('Authorization', '')}"},
-        "parts": {
-            "content": [
-                {"type": "thinking", "thinking": "I thought in parts."},
-                {"type": "text", "text": text},
-            ]
-        },
-    }
-    return shapes.get(fault or "", {})
-
-
-def _fraction(digest: bytes, what: str) -> float:
-    raw = blake2b(digest + what.encode(), digest_size=8).digest()
-    return int.from_bytes(raw) / 2**64
-
-
 class Handle:
     """A running fake server."""
 
@@ -409,6 +302,10 @@ class Handle:
         raw = json.dumps(changes, default=sorted).encode()
         self._ask("/fake/configure", raw)
 
+    def reset(self) -> None:
+        """Start counting anew; nothing may be in flight."""
+        self._ask("/fake/reset", b"{}")
+
     def _ask(self, path: str, data: bytes | None) -> Any:
         url = f"http://127.0.0.1:{self.port}{path}"
         request = urllib.request.Request(url, data, {"Content-Type": "application/json"})
@@ -417,7 +314,9 @@ class Handle:
 
 
 async def _serve(setting: Setting, port: int, tell: Any, stop: asyncio.Event) -> None:
-    runner = web.AppRunner(Fake(setting).app(), access_log=None, shutdown_timeout=0)
+    runner = web.AppRunner(
+        Fake(setting).app(), access_log=None, shutdown_timeout=0, handler_cancellation=True
+    )
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", port, backlog=4096)
     await site.start()
@@ -468,7 +367,7 @@ def _process(setting: Setting, port: int) -> Iterator[Handle]:
     for option in fields(Setting):
         value = getattr(setting, option.name)
         if value != getattr(Setting(), option.name):
-            arguments.append(f"--{option.name.replace('_', '-')}={_spelled(value)}")
+            arguments.append(f"--{option.name.replace('_', '-')}={spelled(value)}")
     command = [sys.executable, "-m", "tests.fake_server", *arguments]
     root = Path(__file__).parents[1]
     with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=root) as process:
@@ -481,27 +380,6 @@ def _process(setting: Setting, port: int) -> Iterator[Handle]:
             process.terminate()
 
 
-def _spelled(value: Any) -> str:
-    if isinstance(value, frozenset):
-        return ",".join(sorted(value))
-    if isinstance(value, dict):
-        return ",".join(f"{k}={v}" for k, v in value.items())
-    return str(value)
-
-
-def _read(name: str, text: str) -> Any:
-    kind = str(Setting.__dataclass_fields__[name].type)
-    if kind.startswith("frozenset"):
-        return frozenset(text.split(","))
-    if kind.startswith("dict"):
-        return {k: float(v) for k, v in (part.rsplit("=", 1) for part in text.split(","))}
-    if kind.startswith("bool"):
-        return text == "True"
-    if text == "None":
-        return None
-    return int(text) if kind.startswith("int") else float(text) if kind == "float" else text
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description="A fake OpenAI-compatible server.")
     parser.add_argument("--port", type=int, default=0)
@@ -509,7 +387,7 @@ def main() -> None:
         parser.add_argument(f"--{option.name.replace('_', '-')}", default=None)
     given = vars(parser.parse_args())
     port = given.pop("port")
-    setting = Setting(**{name: _read(name, text) for name, text in given.items() if text})
+    setting = Setting(**{name: parsed(name, text) for name, text in given.items() if text})
 
     def tell(port: int) -> None:
         print(f"http://127.0.0.1:{port}/v1", flush=True)

@@ -140,16 +140,20 @@ class Lease:
         )
 
 
-def holder_of(path: Path) -> dict[str, Any] | None:
-    """What a lease file says about its holder, without taking it; None where nobody holds it."""
+def in_use(path: Path) -> dict[str, Any] | None:
+    """The living holder of a lease, without taking it; None where there is none."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
         return None
     try:
-        return _read(fd)
+        holder = _read(fd)
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return holder or {}
     finally:
         os.close(fd)
+    return None
 
 
 def _read(fd: int) -> dict[str, Any] | None:

@@ -7,7 +7,7 @@ better reading needs no new purchase.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from vtdata.errors import InfraError
@@ -23,6 +23,7 @@ FINAL = frozenset({"ok", "truncated", "looped", "empty", "refused"})
 """States that are stored for good; ``failed`` is tried again by the next run."""
 REFUSED = "http_4"
 """How the finish_reason of a request begins that the server would not have."""
+_encode = json.JSONEncoder(separators=(",", ":")).encode
 OPENER, CLOSER = "<think>", "</think>"
 
 
@@ -45,18 +46,21 @@ class Answer:
     """The model that the server says has answered."""
     fingerprint: str | None = None
     """The server's system_fingerprint."""
-    model: str = ""
-    revision: str = ""
     error: str | None = None
 
-    def to_bytes(self) -> bytes:
-        """JSON without what is empty."""
-        kept = {name: value for name, value in asdict(self).items() if value is not None}
-        return json.dumps(kept, sort_keys=True, separators=(",", ":")).encode()
+    def to_bytes(self, model: str, revision: str) -> bytes:
+        """JSON without what is empty, with the model that was asked for."""
+        kept: dict[str, Any] = {"model": model, "revision": revision}
+        for name in self.__slots__:
+            if (value := getattr(self, name)) is not None:
+                kept[name] = value
+        return _encode(kept).encode()
 
     @classmethod
     def from_bytes(cls, raw: bytes) -> Answer:
-        return cls(**json.loads(raw))
+        kept = json.loads(raw)
+        del kept["model"], kept["revision"]
+        return cls(**kept)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,10 +19,11 @@ except ImportError as error:  # pragma: no cover
     raise ImportError("vtdata.llm.client needs aiohttp: pip install aiohttp") from error
 
 from vtdata.errors import ConfigError, RunError, Stopped, VtdataError
-from vtdata.llm.answer import FINAL, Answer, read
+from vtdata.llm.answer import FINAL, Answer, Reading, read
 from vtdata.llm.lane import Lane
 from vtdata.llm.ledger import Ledger
 from vtdata.llm.model import ModelSpec
+from vtdata.llm.preflight import Known
 from vtdata.llm.secrets import SHORTEST_IN_CONTENT, Secrets
 from vtdata.llm.slots import share_of
 from vtdata.llm.store import Store
@@ -49,6 +50,7 @@ class Client:
         offline: answer from the store alone, failed answers too; for replays.
         pace: scale of every pause, so that tests need not wait.
         folder: where relative ``file:`` urls start.
+        known: what earlier clients of this process found out, by model; added to.
 
     Raises:
         ConfigError: a model without a revision, a budget in dollars without a price.
@@ -68,6 +70,7 @@ class Client:
         offline: bool = False,
         pace: float = 1.0,
         folder: Path | None = None,
+        known: dict[str, Known] | None = None,
     ) -> None:
         ledger.budget.check(models)
         self._store = store
@@ -86,6 +89,7 @@ class Client:
                 ledger.writer(worker),
                 pace,
                 folder,
+                ({} if known is None else known).setdefault(name, Known()),
             )
             for name, wire in self._wires.items()
         }
@@ -148,35 +152,40 @@ class Client:
             ConfigError: a setting that only a call can find wrong.
         """
         key = self.key_of(request)
-        task = self._running.get(key)
-        if task is None:
-            task = asyncio.get_running_loop().create_task(self._answer(request, key))
-            self._running[key] = task
-            task.add_done_callback(lambda done: self._settled(key, done))
+        if (task := self._running.get(key)) is None:
+            lane = self._lanes[request.model]
+            found = await self._store.get(request.bucket, [key], failed=self._offline)
+            if key in found:
+                lane.stats.cached += 1
+                answer = Answer.from_bytes(found[key])
+                return lane.generation(request, key, answer, read(answer), cached=True)
+            task = self._running.get(key) or self._start(lane, request, key)
         return await asyncio.shield(task)  # whoever gives up, what was bought is stored
+
+    def _start(self, lane: Lane, request: Request, key: str) -> asyncio.Task[Generation]:
+        """Buy in a task of its own, which all who ask for the same wait for."""
+        task = asyncio.get_running_loop().create_task(self._buy(lane, request, key))
+        self._running[key] = task
+        task.add_done_callback(lambda done: self._settled(key, done))
+        return task
 
     def _settled(self, key: str, task: asyncio.Task[Generation]) -> None:
         del self._running[key]
         if not task.cancelled():
             task.exception()  # whoever waited has it; nobody may have waited
 
-    async def _answer(self, request: Request, key: str) -> Generation:
-        lane = self._lanes[request.model]
-        found = await self._store.get(request.bucket, [key], failed=self._offline)
-        if key in found:
-            lane.stats.cached += 1
-            return lane.generation(request, key, Answer.from_bytes(found[key]), cached=True)
+    async def _buy(self, lane: Lane, request: Request, key: str) -> Generation:
         if self._offline:
             raise RunError(
                 f"the store holds no answer to request {key} of model '{request.model}': "
                 "it can't be replayed; run the recipe to buy it"
             )
-        answer = self._washed(await self._bought(lane, request))
-        final = read(answer).state in FINAL
-        await self._store.put(request.bucket, key, answer.to_bytes(), final=final)
-        return lane.generation(request, key, answer, cached=False)
+        answer, found = self._washed(*await self._bought(lane, request))
+        payload = answer.to_bytes(lane.wire.spec.model, lane.wire.revision)
+        await self._store.put(request.bucket, key, payload, final=found.state in FINAL)
+        return lane.generation(request, key, answer, found, cached=False)
 
-    async def _bought(self, lane: Lane, request: Request) -> Answer:
+    async def _bought(self, lane: Lane, request: Request) -> tuple[Answer, Reading]:
         try:
             return await lane.buy(request, self._may_send, self._random)
         except (RunError, ConfigError) as error:
@@ -197,11 +206,15 @@ class Client:
         self._fatal = self._fatal or error
         self._ledger.request_stop(str(error))
 
-    def _washed(self, answer: Answer) -> Answer:
+    def _washed(self, answer: Answer, found: Reading) -> tuple[Answer, Reading]:
+        """The answer without our secrets, which a broken server may send back."""
+        if not self._secrets:
+            return answer, found
+
         def wash(text: str | None) -> str | None:
             return text and self._secrets.wash(text, shortest=SHORTEST_IN_CONTENT)
 
-        return replace(
+        clean = replace(
             answer,
             content=wash(answer.content),
             reasoning=wash(answer.reasoning),
@@ -209,3 +222,4 @@ class Client:
             served=wash(answer.served),
             error=answer.error and self._secrets.wash(answer.error),
         )
+        return clean, read(clean)

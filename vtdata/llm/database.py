@@ -14,7 +14,6 @@ from pathlib import Path
 from urllib.parse import quote
 
 from vtdata.errors import RunError
-from vtdata.lease import holder_of
 from vtdata.llm.row import Row, broken
 
 SUFFIX = ".sqlite"
@@ -108,7 +107,10 @@ class Database:
             check_same_thread=False,
         )
         db.execute("PRAGMA cache_size = -1024")
-        db.execute("SELECT 1 FROM answers LIMIT 1")
+        if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'answers'").fetchone():
+            db.close()  # its writer was killed before it came to the table
+            db = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+            db.execute(_SCHEMA)
         return db
 
     @contextmanager
@@ -128,12 +130,6 @@ class Database:
         try:
             yield
         except sqlite3.OperationalError as error:
-            if "locked" in str(error):
-                holder = holder_of(self.path.with_suffix(".lease")) or {}
-                raise RunError(
-                    f"store file {self.path} is in use by process {holder.get('pid', '?')} on "
-                    f"{holder.get('host', '?')}: wait until that run ends"
-                ) from error
             raise RunError(
                 f"store file {self.path}: {error}; free space or mend the disk and run again, "
                 "nothing that was committed is lost"

@@ -30,15 +30,16 @@ class Endpoint:
     """One server. ``label`` is the only part of it that people see."""
 
     label: str
-    base: str = field(repr=False)
+    chat: str = field(repr=False)
+    """Where completions are asked for."""
+    models: str = field(repr=False)
+    """Where the server lists what it serves."""
     headers: dict[str, str] = field(repr=False)
     in_flight: int = 0
     greeted: bool = False
     """Whether it was asked who it is, since it was last away."""
     greeting: asyncio.Future[None] | None = field(default=None, repr=False)
     """The asking, while it goes on."""
-    root: str | None = None
-    fingerprint: str | None = None
     resting_until: float = 0.0
     failures: int = 0
 
@@ -161,7 +162,9 @@ class Endpoints:
         host = parts.netloc.rpartition("@")[2]
         base = urlunsplit((parts.scheme, host, parts.path.rstrip("/"), parts.query, ""))
         label = template if has_env(template) else _without_secrets(url)
-        return Endpoint(_without_secrets(label), base, headers)
+        headers["Content-Type"] = "application/json"
+        chat, models = join(base, "/chat/completions"), join(base, "/models")
+        return Endpoint(_without_secrets(label), chat, models, headers)
 
     def _authorization(self, user: str | None, password: str | None) -> dict[str, str]:
         if self._spec.api_key_env and user:

@@ -6,15 +6,15 @@ import asyncio
 import random
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from vtdata.errors import InfraError, RunError
-from vtdata.llm.answer import Answer, read
+from vtdata.llm.answer import Answer, Reading, read
 from vtdata.llm.endpoints import Endpoint, Endpoints
 from vtdata.llm.ledger import Writer
-from vtdata.llm.preflight import Findings, identity_of, note_identity, probe
+from vtdata.llm.preflight import Findings, Known, identity_of, note_identity, probe
 from vtdata.llm.secrets import Secrets
 from vtdata.llm.slots import Slots
 from vtdata.llm.stats import Stats, dollars
@@ -46,6 +46,7 @@ class Lane:
         writer: this worker's slot in the ledger.
         pace: scale of every pause.
         folder: where relative ``file:`` urls start.
+        known: what is known of its servers already.
     """
 
     def __init__(
@@ -57,22 +58,25 @@ class Lane:
         writer: Writer,
         pace: float,
         folder: Path | None,
+        known: Known,
     ) -> None:
         self.wire = wire
         self.slots = Slots(most, pace)
         self.stats = Stats()
-        self.findings: Findings | None = None
+        self.known = known
+        self._probed = False
         self.transport: Transport | None = None
         self._endpoints = Endpoints(wire.name, wire.spec, url, secrets, pace, folder)
         self._secrets = secrets
         self._writer = writer
         self._pace = pace
-        self._served: str | None = None
 
     def report(self) -> dict[str, Any]:
         """Counts, findings and endpoints."""
-        found = self.findings
+        found = self.known.findings
         preflight = {name: getattr(found, name) for name in found.__slots__} if found else None
+        if preflight and not self._probed:
+            preflight["calls"] = 0  # made by an earlier client, and counted there
         return {
             **self.stats.as_dict(),
             "preflight": preflight,
@@ -80,9 +84,10 @@ class Lane:
             "slots": self.slots.most,
         }
 
-    def generation(self, request: Request, key: str, answer: Answer, *, cached: bool) -> Generation:
-        """Read an answer, and count its state."""
-        found = read(answer)
+    def generation(
+        self, request: Request, key: str, answer: Answer, found: Reading, *, cached: bool
+    ) -> Generation:
+        """Put together what a step gets, and count its state."""
         self.stats.states[found.state] += 1
         return Generation(
             key=key,
@@ -102,7 +107,7 @@ class Lane:
 
     async def buy(
         self, request: Request, may_send: Callable[[], None], dice: random.Random
-    ) -> Answer:
+    ) -> tuple[Answer, Reading]:
         """Send a request until it is answered, refused, or tried often enough.
 
         Raises:
@@ -111,26 +116,31 @@ class Lane:
             ConfigError: nor can it, and a setting is to blame.
         """
         body = self.wire.body(request)
-        tries = _Tries(prompt_chars=sum(len(turn.content) for turn in request.messages))
+        chars = sum(len(turn.content) for turn in request.messages)
+        tries = _Tries(chars, self.wire.max_tokens(request))
         while True:
             await self.slots.take(first=tries.count > 0)
             try:
                 may_send()
-                answer = await self._try(body, tries)
+                answer = await self._try(body, tries, may_send)
             finally:
                 self.slots.give()
             if answer is not None:
-                return replace(answer, model=self.wire.spec.model, revision=self.wire.revision)
+                return answer, read(answer) if tries.found is None else tries.found
             if tries.failures >= self.wire.spec.attempts or tries.turned_away >= PATIENCE:
-                return self._nothing("error", f"{tries.trouble} (tried {tries.count} times)")
+                answer = self._nothing("error", f"{tries.trouble} (tried {tries.count} times)")
+                return answer, read(answer)
             await self._pause(tries, may_send, dice)
 
-    async def _try(self, body: dict[str, Any], tries: _Tries) -> Answer | None:
+    async def _try(
+        self, body: dict[str, Any], tries: _Tries, may_send: Callable[[], None]
+    ) -> Answer | None:
         """Send once; None where it should be tried again."""
         endpoint = self._endpoints.pick()
         endpoint.in_flight += 1
         try:
             await self._greet(endpoint)
+            may_send()  # again: many may have waited here, and there is no waiting from here on
             answer = await self._post(endpoint, body, tries)
         except Refusal as refusal:
             return self._nothing(f"http_{refusal.status}", refusal.message)
@@ -147,7 +157,8 @@ class Lane:
             endpoint.in_flight -= 1
         endpoint.works()
         self.slots.served()
-        if read(answer).state == "empty" and tries.blanks + 1 < BLANK_TRIES:
+        tries.found = read(answer)
+        if tries.found.state == "empty" and tries.blanks + 1 < BLANK_TRIES:
             return tries.again("an empty answer", blanks=1, pause_s=0.0)
         return answer
 
@@ -160,7 +171,8 @@ class Lane:
         tries.posted = True
         self._writer.spend(requests=1)
         answer = await self._open_transport().complete(endpoint, body)
-        self.stats.book(answer, self.wire.spec, self._writer, tries.prompt_chars)
+        chars, most = tries.prompt_chars, tries.max_tokens
+        self.stats.book(answer, self.wire.spec, self._writer, chars, most)
         self._same_model(endpoint, answer)
         if answer.finish_reason in PASSING:
             raise InfraError(f"the server gave up: finish_reason {answer.finish_reason!r}")
@@ -180,10 +192,10 @@ class Lane:
         listing = await transport.models(endpoint)
         entry = identity_of(listing, self.wire.spec.model)
         root = entry.get("root") if entry else None
-        self._unchanged(endpoint, "root", endpoint.root, root)
-        endpoint.root = root or endpoint.root
-        if self.findings is None:
-            findings = self.findings = Findings()
+        self._unchanged(endpoint, "root", self.known.roots, endpoint.label, root)
+        if self.known.findings is None:
+            findings = self.known.findings = Findings()
+            self._probed = True
             note_identity(findings, listing, self.wire)
             await probe(findings, self.wire, lambda body: self._probe(endpoint, body))
 
@@ -197,17 +209,23 @@ class Lane:
 
     def _same_model(self, endpoint: Endpoint, answer: Answer) -> None:
         """Stop the run where another model answers under the same name."""
-        self._unchanged(endpoint, "model", self._served, answer.served)
-        self._unchanged(endpoint, "system_fingerprint", endpoint.fingerprint, answer.fingerprint)
-        self._served = answer.served or self._served
-        endpoint.fingerprint = answer.fingerprint or endpoint.fingerprint
+        known, label = self.known, endpoint.label
+        self._unchanged(endpoint, "model", known.served, "", answer.served)
+        prints = known.fingerprints
+        self._unchanged(endpoint, "system_fingerprint", prints, label, answer.fingerprint)
 
-    def _unchanged(self, endpoint: Endpoint, what: str, was: str | None, now: str | None) -> None:
-        if was and now and was != now:
+    def _unchanged(
+        self, endpoint: Endpoint, what: str, known: dict[str, str], key: str, now: Any
+    ) -> None:
+        if not isinstance(now, str) or not now:
+            return
+        was = known.setdefault(key, now)
+        if was != now:
             said = self._secrets.wash(f"was {was!r} and is now {now!r}")
             raise RunError(
-                f"model '{self.wire.name}' at {endpoint.label}: its {what} {said}: another model answers under the same name; that answer was not stored; "
-                "serve the first one again, or give the recipe's entry the new revision"
+                f"model '{self.wire.name}' at {endpoint.label}: its {what} {said}: another model "
+                "answers under the same name; that answer was not stored; serve the first one "
+                "again, or give the recipe's entry the new revision"
             )
 
     def _open_transport(self) -> Transport:
@@ -215,11 +233,10 @@ class Lane:
             raise RunError("the client is not open: use it in `async with Client(...) as client`")
         return self.transport
 
-    def _nothing(self, finish_reason: str, error: str) -> Answer:
-        """The answer of a request that got none."""
-        return Answer(
-            finish_reason, error=error, model=self.wire.spec.model, revision=self.wire.revision
-        )
+    @staticmethod
+    def _nothing(finish_reason: str, error: str) -> Answer:
+        """What stands for the answer of a request that got none."""
+        return Answer(finish_reason, error=error)
 
     async def _pause(
         self, tries: _Tries, may_send: Callable[[], None], dice: random.Random
@@ -240,11 +257,14 @@ class _Tries:
     """How often a request was tried, and why again."""
 
     prompt_chars: int
+    max_tokens: int
     posted: bool = False
     failures: int = 0
     turned_away: int = 0
     blanks: int = 0
     trouble: str = ""
+    found: Reading | None = None
+    """The meaning of the answer that came at last."""
     pause_s: float | None = None
 
     @property
@@ -264,7 +284,7 @@ class _Tries:
         self.failures += failures
         self.turned_away += turned_away
         self.blanks += blanks
-        self.trouble, self.pause_s = str(why), pause_s
+        self.trouble, self.pause_s, self.found = str(why), pause_s, None
 
 
 def _greeted(endpoint: Endpoint, task: asyncio.Future[None]) -> None:

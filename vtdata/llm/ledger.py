@@ -111,6 +111,7 @@ class Ledger:
         self.path = path
         self.slots = slots
         self.budget = budget or Budget()
+        self._limited = self.budget != Budget()
         self._pid = os.getpid()
         self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
@@ -148,17 +149,20 @@ class Ledger:
 
     def total(self) -> Spent:
         """Sums over all slots and over the runs before."""
-        at = [self._word(slot) for slot in range(self.slots + 1)]
+        start, step = _HEAD // 8, _SLOT // 8
         return Spent(
-            usd=sum(self._dollars[a] for a in at),
-            prompt_tokens=sum(self._counts[a + 1] for a in at),
-            completion_tokens=sum(self._counts[a + 2] for a in at),
-            requests=sum(self._counts[a + 3] for a in at),
+            usd=sum(self._dollars[start::step]),
+            prompt_tokens=sum(self._counts[start + 1 :: step]),
+            completion_tokens=sum(self._counts[start + 2 :: step]),
+            requests=sum(self._counts[start + 3 :: step]),
         )
 
     def exceeded(self) -> str | None:
         """Which limit is reached, with the sum and the limit; None while there is room."""
-        limits, spent = self.budget, self.total()
+        limits = self.budget
+        if not self._limited:
+            return None
+        spent = self.total()
         tokens = spent.prompt_tokens + spent.completion_tokens
         if limits.max_usd is not None and spent.usd >= limits.max_usd:
             return f"budget: spent {spent.usd:.4f} USD of max_usd={limits.max_usd:g}"

@@ -49,6 +49,20 @@ class Findings:
         self.completion_tokens += answer.completion_tokens or 0
 
 
+@dataclass(slots=True)
+class Known:
+    """What is known of a model's servers. A worker that makes one client after the other hands it
+    on, so that each is asked once and a change between two clients is seen.
+    """
+
+    findings: Findings | None = None
+    served: dict[str, str] = field(default_factory=dict)
+    """The model that answers, under one key for all endpoints."""
+    roots: dict[str, str] = field(default_factory=dict)
+    """By endpoint, as the next."""
+    fingerprints: dict[str, str] = field(default_factory=dict)
+
+
 def identity_of(listing: Any, model: str) -> dict[str, Any] | None:
     """The model's entry in what GET /models says; None where it isn't there."""
     entries = listing.get("data") if isinstance(listing, dict) else None

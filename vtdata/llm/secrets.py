@@ -27,6 +27,9 @@ class Secrets:
     def __init__(self) -> None:
         self._values: set[str] = set()
 
+    def __bool__(self) -> bool:
+        return bool(self._values)
+
     def add(self, value: str) -> str:
         """Remember a secret in every form in which a server may send it back; return it."""
         encoded = base64.b64encode(value.encode()).decode()

@@ -45,7 +45,9 @@ class Stats:
             for name in self.__slots__
         }
 
-    def book(self, answer: Answer, spec: ModelSpec, writer: Writer, prompt_chars: int) -> None:
+    def book(
+        self, answer: Answer, spec: ModelSpec, writer: Writer, prompt_chars: int, max_tokens: int
+    ) -> None:
         """Count what an answer cost, here and in the run's ledger."""
         prompt, completion = answer.prompt_tokens, answer.completion_tokens
         if prompt is None or completion is None:
@@ -60,7 +62,7 @@ class Stats:
         self.usd += usd
         if answer.finish_reason not in STATES:
             self.unknown_finish[answer.finish_reason] += 1
-        if answer.finish_reason == "length" and completion < spec.max_tokens:
+        if answer.finish_reason == "length" and completion < max_tokens:
             self.cut_by_context += 1
 
 

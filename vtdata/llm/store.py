@@ -21,7 +21,7 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from vtdata.errors import RunError, VtdataError
-from vtdata.lease import Lease
+from vtdata.lease import Lease, in_use
 from vtdata.llm.database import SUFFIX as SQLITE_SUFFIX
 from vtdata.llm.database import Database
 from vtdata.llm.probe import engine_of, read_note
@@ -65,7 +65,8 @@ class Store:
         self.notes: list[str] = []
         """What a person should be told: the engine taken, a lease taken over, a torn tail."""
         self._files = _Files(folder, engine, self.notes, read_only=read_only)
-        self._queue: SimpleQueue[_Job | Callable[[], None] | None] = SimpleQueue()
+        self._queue: SimpleQueue[list[_Job] | Callable[[], None] | None] = SimpleQueue()
+        self._handing: list[_Job] = []
         self._thread = threading.Thread(target=self._work, name="store", daemon=True)
         self._closed = False
         self._thread.start()
@@ -113,6 +114,7 @@ class Store:
         """Finish what was handed in, close the files and give the ranges back."""
         if not self._closed:
             self._closed = True
+            self._queue.put(self._handing)
             self._queue.put(None)
             self._thread.join()
 
@@ -133,9 +135,16 @@ class Store:
         return number
 
     async def _ask(self, bucket: int, keys: list[bytes], payload: bytes | None, *, final: bool):  # noqa: ANN202
-        future = asyncio.get_running_loop().create_future()
-        self._queue.put(_Job(self._range(bucket), keys, payload, final, future))
+        loop = asyncio.get_running_loop()
+        future = loop.create_future()
+        if not self._handing:
+            loop.call_soon(self._hand_over)  # once for all that is asked in this turn of the loop
+        self._handing.append(_Job(self._range(bucket), keys, payload, final, future))
         return await future
+
+    def _hand_over(self) -> None:
+        jobs, self._handing = self._handing, []
+        self._queue.put(jobs)
 
     def _call(self, work: Callable[[], Any]) -> Any:
         """Run ``work`` on the store's thread and wait for it."""
@@ -159,35 +168,36 @@ class Store:
         return result
 
     def _work(self) -> None:
-        jobs: list[Any] = []
+        taken: list[Any] = []
         try:
-            while None not in jobs:
-                jobs = self._next()
-                self._serve([job for job in jobs if isinstance(job, _Job)])
-                for call in filter(callable, jobs):
+            while None not in taken:
+                taken = self._next()
+                self._serve([job for jobs in taken if isinstance(jobs, list) for job in jobs])
+                for call in filter(callable, taken):
                     call()
                 self._files.sync_when_due()
         finally:
             self._closed = True  # whatever ended it, nobody may wait for an answer
-            self._refuse([*jobs, *self._waiting()])
+            self._refuse([*taken, *self._waiting()])
             self._files.close()
 
     def _next(self) -> list[Any]:
-        """Wait for a job, then take whatever else has arrived."""
+        """Wait for something to do, then take whatever else has arrived."""
         try:
-            jobs = [self._queue.get(timeout=SYNC_S if self._files.dirty else None)]
+            taken = [self._queue.get(timeout=SYNC_S if self._files.dirty else None)]
         except Empty:  # time to bring the last commits to the disk
             return []
-        return jobs + self._waiting(BATCH - 1)
+        return taken + self._waiting(BATCH - 1)
 
     def _waiting(self, limit: int | None = None) -> list[Any]:
-        jobs: list[Any] = []
-        while not self._queue.empty() and (limit is None or len(jobs) < limit):
-            jobs.append(self._queue.get())
-        return jobs
+        taken: list[Any] = []
+        while not self._queue.empty() and (limit is None or len(taken) < limit):
+            taken.append(self._queue.get())
+        return taken
 
-    def _refuse(self, jobs: list[Any]) -> None:
-        left = [job for job in jobs if isinstance(job, _Job) and not job.told]
+    def _refuse(self, taken: list[Any]) -> None:
+        jobs = [job for jobs in taken if isinstance(jobs, list) for job in jobs]
+        left = [job for job in jobs if not job.told]
         for job in left:
             job.error = RunError(f"store {self.folder} is closed")
         if left:
@@ -281,6 +291,11 @@ class _Files:
             self._open.popitem()[1].close()
 
     def _make(self, path: Path) -> Engine:
+        if self._read_only and (holder := in_use(path.with_suffix(".lease"))) is not None:
+            raise RunError(
+                f"store file {path} is in use by process {holder.get('pid', '?')} on "
+                f"{holder.get('host', '?')}: wait until that run ends"
+            )
         if self._suffix == SQLITE_SUFFIX:
             return Database(path, read_only=self._read_only)
         segments = Segments(path, read_only=self._read_only)

@@ -11,7 +11,7 @@ import aiohttp
 
 from vtdata.errors import InfraError, RunError, VtdataError
 from vtdata.llm.answer import Answer, Stream, Unread, from_json, parse_json
-from vtdata.llm.endpoints import Endpoint, join
+from vtdata.llm.endpoints import Endpoint
 from vtdata.llm.secrets import Secrets
 
 CONNECT_S = 30.0
@@ -23,6 +23,8 @@ REFUSING = frozenset({400, 405, 406, 409, 410, 411, 413, 414, 415, 422, 431})
 """That request is at fault, and no other."""
 AWAY = frozenset({502, 503, 504})
 """The server behind this address is gone for the moment."""
+
+_encode = json.JSONEncoder(separators=(",", ":")).encode
 
 
 class TurnedAway(InfraError):
@@ -75,12 +77,12 @@ class Transport:
             Refusal: the request itself is at fault.
             RunError: the key or the model is wrong, so no request can succeed.
         """
-        url = join(endpoint.base, "/chat/completions")
-        data = json.dumps(body).encode()
-        headers = {"Content-Type": "application/json", **endpoint.headers}
         try:
             async with self._session.post(
-                url, data=data, headers=headers, timeout=self._time
+                endpoint.chat,
+                data=_encode(body).encode(),
+                headers=endpoint.headers,
+                timeout=self._time,
             ) as response:
                 if response.status != 200:
                     raise self._failure(endpoint, response, await response.read())
@@ -98,10 +100,9 @@ class Transport:
 
         Raises: as ``complete``.
         """
-        url = join(endpoint.base, "/models")
         try:
             async with self._session.get(
-                url, headers=endpoint.headers, timeout=self._time
+                endpoint.models, headers=endpoint.headers, timeout=self._time
             ) as response:
                 if response.status == 200:
                     return parse_json(await response.read())

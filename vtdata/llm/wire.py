@@ -34,13 +34,16 @@ SAMPLING = (
 _RESERVED = frozenset({"messages", "model", "seed", "stream", "stream_options", "n"})
 
 
+_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False).encode
+
+
 def canonical(value: object) -> str:
     """JSON with one spelling only, the same on every Python.
 
     >>> canonical({"b": 1.0, "a": "x"})
     '{"a":"x","b":1.0}'
     """
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return _encode(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +76,15 @@ class Wire:
         self.name = name
         self.spec = spec
         self.revision = found
-        self.sampling = lru_cache(maxsize=256)(self._sampling)
+        self._sampling_of = lru_cache(maxsize=256)(self._sampling)
+        self._plain = self._sampling("{}")
+        self._head = f'"model":{canonical(spec.model)},"revision":{canonical(found)}'
 
     def key(self, request: Request) -> str:
         """sha256 of messages, model, revision, sampling parameters and seed."""
         messages = canonical([{"role": t.role, "content": t.content} for t in request.messages])
         text = (
-            f'{{"messages":{messages},"model":{canonical(self.spec.model)},'
-            f'"revision":{canonical(self.revision)},"sampling":{self._of(request).text},'
+            f'{{"messages":{messages},{self._head},"sampling":{self._of(request).text},'
             f'"seed":{request.seed}}}'
         )
         return sha256(text.encode()).hexdigest()
@@ -111,7 +115,9 @@ class Wire:
         return self._of(request).values["max_tokens"]
 
     def _of(self, request: Request) -> Sampling:
-        return self.sampling(canonical(dict(request.overrides)))
+        if not request.overrides:
+            return self._plain
+        return self._sampling_of(canonical(dict(request.overrides)))
 
     def _sampling(self, overrides: str) -> Sampling:
         changed: dict[str, Any] = json.loads(overrides)
