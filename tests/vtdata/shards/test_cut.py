@@ -18,7 +18,7 @@ from tests.factories import query, rollout
 from vtdata.errors import ConfigError, RunError
 from vtdata.records import Verifier
 from vtdata.shards.cut import cut
-from vtdata.shards.files import FileEntry
+from vtdata.shards.files import FileEntry, Limits, ShardFiles
 from vtdata.shards.rl import RL_SCHEMA, Rl
 from vtdata.shards.sft import SFT_SCHEMA, Sft
 from vtdata.shards.spill import Spill, partitions_for
@@ -84,6 +84,16 @@ def test_bytes_depend_neither_on_spills_nor_partitions_nor_arrival(
     assert contents(tmp_path / "many") == contents(tmp_path / "one")
 
 
+def test_bytes_of_pages_beyond_a_megabyte_do_not_depend_on_partitions(tmp_path: Path) -> None:
+    rows = sft_rows(400, text=4000)
+    for partitions in (1, 7):
+        paths = spilled(tmp_path, rows, partitions=partitions)
+        (entry,) = cut(paths, tmp_path / str(partitions), SFT_SCHEMA, seed=17)
+        metadata = pq.read_metadata(tmp_path / str(partitions) / entry.name)
+        assert metadata.row_group(0).total_byte_size > 4 * 2**20
+    assert contents(tmp_path / "1") == contents(tmp_path / "7")
+
+
 def test_every_row_is_there_once_in_an_order_of_the_seed(tmp_path: Path) -> None:
     rows = sft_rows(50)
     orders = []
@@ -132,6 +142,26 @@ def test_row_groups_close_at_rows_on_the_dot(tmp_path: Path) -> None:
     assert pq.read_metadata(tmp_path / entry.name).num_row_groups == 2
     (entry,) = cut(paths, tmp_path, SFT_SCHEMA, seed=17, row_group_rows=19)
     assert pq.read_metadata(tmp_path / entry.name).num_row_groups == 3
+
+
+@pytest.mark.parametrize(
+    ("sizes", "groups"),
+    [([4, 6, 1], [2, 1]), ([4, 7], [1, 1]), ([11, 11], [1, 1]), ([1, 1, 1, 1], [3, 1])],
+)
+def test_row_groups_close_before_they_grow_too_large(
+    tmp_path: Path, sizes: list[int], groups: list[int]
+) -> None:
+    schema = pa.schema([("id", pa.string())])
+    limits = Limits(10**6, 10, row_group_bytes=10, row_group_rows=3)
+    files = ShardFiles(tmp_path, "train", schema, limits)
+    table = pa.table({"id": [str(n) for n in range(len(sizes))]})
+    files.add(table.slice(0, 1), sizes[:1])
+    files.add(table.slice(1), sizes[1:])
+    (entry,) = files.close(even_if_empty=False)
+    metadata = pq.read_metadata(tmp_path / entry.name)
+    found = [metadata.row_group(at).num_rows for at in range(metadata.num_row_groups)]
+    assert found == groups
+    assert pq.read_table(tmp_path / entry.name) == table
 
 
 def test_a_full_disk_is_an_error_and_leaves_nothing_that_looks_whole(tmp_path: Path) -> None:
@@ -235,6 +265,12 @@ def test_another_seed_is_an_error(tmp_path: Path) -> None:
         cut(spilled(tmp_path, sft_rows(1)), tmp_path / "out", SFT_SCHEMA, seed=18)
 
 
+def test_spills_of_other_partitions_are_an_error(tmp_path: Path) -> None:
+    paths = [*spilled(tmp_path, [], partitions=1), *spilled(tmp_path, [], partitions=2)]
+    with pytest.raises(RunError, match="has seed 17 and 2 partitions, asked were seed 17 and 1"):
+        cut(paths, tmp_path / "out", SFT_SCHEMA, seed=17)
+
+
 def test_row_with_other_columns_is_an_error(tmp_path: Path) -> None:
     row = sft_rows(1)[0]
     del row["vote"]
@@ -245,17 +281,12 @@ def test_row_with_other_columns_is_an_error(tmp_path: Path) -> None:
         spill.add({**row, "text": "x"}, "train")
 
 
-def test_sizes_that_leave_no_room_are_an_error(tmp_path: Path) -> None:
+def test_sizes_that_leave_no_room_are_an_error() -> None:
+    Limits(384, 256, row_group_bytes=64)
     with pytest.raises(ConfigError, match="raise max_file_bytes to at least 384"):
-        cut(
-            [],
-            tmp_path,
-            SFT_SCHEMA,
-            seed=17,
-            max_file_bytes=300,
-            min_file_bytes=256,
-            row_group_bytes=64,
-        )
+        Limits(383, 256, row_group_bytes=64)
+    with pytest.raises(ConfigError, match="must be positive"):
+        Limits(384, 256, row_group_bytes=64, row_group_rows=0)
 
 
 @pytest.mark.parametrize(("mib", "partitions"), [(0, 1), (32, 1), (33, 2), (3200, 100)])

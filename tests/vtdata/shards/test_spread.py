@@ -10,12 +10,10 @@ from hypothesis import strategies as st
 from vtdata.shards.spread import Item, Spread
 
 
-def spread(queries: str, max_rows: int = 256, carry_at: int | None = None) -> str:
-    order = Spread(max_rows=max_rows)
+def spread(queries: str, max_rows: int = 256, max_bytes: int = 1000) -> str:
+    order = Spread(max_rows=max_rows, max_bytes=max_bytes)
     out: list[Item] = []
     for index, query in enumerate(queries):
-        if index == carry_at:
-            order.carry()
         order.push(Item(query, 1, index))
         out.extend(order.ready())
     return "".join(item.query for item in [*out, *order.finish()])
@@ -53,6 +51,15 @@ def test_nothing_is_lost_and_nothing_adjacent_that_need_not_be(queries: str) -> 
 @given(st.text("ab", max_size=60), st.integers(1, 5))
 def test_bounded_queues_lose_nothing(queries: str, max_rows: int) -> None:
     assert Counter(spread(queries, max_rows)) == Counter(queries)
+
+
+def test_a_gap_behind_what_has_gone_out_is_none() -> None:
+    assert spread("qbqq", max_rows=1) == "qbqq"
+
+
+@pytest.mark.parametrize("queries", ["aabb" * 10, "cd" * 20 + "aa"])
+def test_bytes_are_given_back_to_both_queues(queries: str) -> None:
+    assert adjacent(spread(queries, max_bytes=4)) == 0
 
 
 def test_one_query_alone_comes_through_in_bounded_memory() -> None:
