@@ -114,6 +114,6 @@ def test_a_boxed_number_comes_back(number: int) -> None:
     ids=lambda text: text[:10],
 )
 def test_a_huge_response_takes_no_time(hostile: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     extract(hostile)
-    assert time.perf_counter() - start < 2.0
+    assert time.process_time() - start < 2.0

@@ -100,9 +100,9 @@ def test_everything_else_is_no_number(answer: str) -> None:
     ids=lambda text: text[:12],
 )  # fmt: skip
 def test_a_huge_number_takes_no_time(hostile: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     assert equal(hostile, "2") in (None, False)
-    assert time.perf_counter() - start < 1.0
+    assert time.process_time() - start < 2.0
 
 
 @pytest.mark.parametrize(("power", "is_read"), [("2^{8192}", True), ("2^{8193}", False)])
