@@ -54,9 +54,7 @@ async def client_on(
             yield client
 
 
-def generate(
-    folder: Path, model: ModelSpec, *requests: Request, **options: Any
-) -> list[Generation]:
+def generate(home: Path, model: ModelSpec, *requests: Request, **options: Any) -> list[Generation]:
     """The answers to some requests, asked at once."""
 
     async def work() -> list[Generation]:
