@@ -3,6 +3,7 @@ r"""What makes a seed reliable: a question, a reference that its own verifier ac
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import ClassVar
 
 from vtdata.corpora.rows import NEEDS_ANSWER
@@ -13,10 +14,14 @@ from vtdata.verify import gold_check
 from vtdata.verify.choice import pick
 
 _NOTHING_TO_CHECK = frozenset({"no_verifier", "label_to_come"})
-_GIVEN_AWAY = (
+_GIVEN_AWAY = re.compile(
     r"(?:\banswer\s*(?:is|:|=)\s*:?\s*\$?|\\(?:boxed|fbox)\s*\{\s*|####\s*)"
-    r"(?:\\boxed\s*\{\s*)?"
+    r"(?:\\boxed\s*\{\s*)?$",
+    re.IGNORECASE,
 )
+_BEFORE_CHARS = 60
+_JOINTS = ".,/^"
+"""Between two digits or letters these make a longer number or term."""
 _PLACEHOLDER = " \t\r\n-\u2013\u2014_.\u2026?"
 """What a source writes where it has no answer."""
 _COMMAND = re.compile(r"\\[a-zA-Z]+")
@@ -105,18 +110,34 @@ def leaked(question: str, answer: str, min_chars: int) -> str | None:
     True
     """
     asked, bare = collapse(question), collapse(answer).strip("$ ")
-    if not bare:
+    places = list(_places(asked.lower(), bare.lower()))
+    for start, end in places:
+        stated = _GIVEN_AWAY.search(asked, max(0, start - _BEFORE_CHARS), start)
+        if stated:
+            return asked[stated.start() : end]
+    if not places or len(bare) < min_chars:
         return None
-    before = r"(?<!\w)" if bare[0].isalnum() else ""
-    after = r"(?!\w|[.,/^]\w)" if bare[-1].isalnum() else ""
-    whole = before + re.escape(bare) + after
-    stated = re.search(_GIVEN_AWAY + whole, asked, re.IGNORECASE)
-    if stated:
-        return stated[0]
-    if len(bare) < min_chars or not any(c.isalpha() for c in _COMMAND.sub("", bare)):
-        return None
-    verbatim = re.search(whole, asked, re.IGNORECASE)
-    return verbatim[0] if verbatim else None
+    is_number = not any(c.isalpha() for c in _COMMAND.sub("", bare))
+    return None if is_number else asked[slice(*places[0])]
+
+
+def _places(asked: str, bare: str) -> Iterator[tuple[int, int]]:
+    """Yield where ``bare`` stands in ``asked`` and isn't part of a longer word or number.
+
+    Places of a long one don't overlap: a megabyte of ones would take hours.
+    """
+    start = asked.find(bare) if bare else -1
+    while start >= 0:
+        end = start + len(bare)
+        before, after = asked[start - 1 : start], asked[end : end + 2]
+        goes_on = _is_word(after[:1]) or (after[:1] in _JOINTS and _is_word(after[1:]))
+        if not (_is_word(bare[0]) and _is_word(before)) and not (_is_word(bare[-1]) and goes_on):
+            yield start, end
+        start = asked.find(bare, start + 1 if len(bare) <= _BEFORE_CHARS else end)
+
+
+def _is_word(char: str) -> bool:
+    return char.isalnum() or char == "_"
 
 
 def _answer_problem(query: Query) -> str | None:

@@ -78,6 +78,16 @@ def test_options(options: list[str], answer: str, reason: str | None, detail: st
     assert (query.drop_reason, query.drop_detail) == (reason, detail)
 
 
+def test_the_passage_that_leaks_is_shown() -> None:
+    query = checked("What is 6 * 7 and not 42.0? The Answer is:  42.", "42")
+    assert query.drop_detail == "the question holds 'Answer is: 42'"
+
+
+def test_a_question_that_repeats_its_answer_is_searched_fast() -> None:
+    assert checked("1" * 200_000, "1" * 100_000).drop_reason != "answer_in_question"
+    assert checked("42 " * 10_000, "42").live
+
+
 LONG = "the mitochondrion"
 
 
