@@ -261,11 +261,13 @@ def _reach_checkout() -> None:
 def main() -> None:
     """Run a command; every error of ours is one sentence and an exit code."""
     try:
-        app(standalone_mode=False)
+        sys.exit(app(standalone_mode=False))  # what typer.Exit was raised with, or None
     except VtdataError as error:
         print(f"vtdata: {error}", file=sys.stderr)
         sys.exit(error.exit_code)
-    except typer.Exit as error:
+    except typer.TyperException as error:
+        text = error.format_message()
+        print(f"vtdata: {text}; see vtdata --help" if sys.argv[1:] else text, file=sys.stderr)
         sys.exit(error.exit_code)
     except typer.Abort:
         sys.exit(130)

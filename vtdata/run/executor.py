@@ -12,9 +12,12 @@ import multiprocessing
 import os
 import signal
 import sys
+import traceback
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import FIRST_EXCEPTION, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 from multiprocessing.sharedctypes import Synchronized
 from pathlib import Path
 from types import FrameType
@@ -143,8 +146,14 @@ def _is_broken(future: Future[object]) -> bool:
 
 
 def _run_rank(step: PipelineStep, tasks: int, logs: str, rank: int) -> None:
-    """Run one rank through datatrove, which writes the rank's log; its console output is ours."""
-    executor = LocalPipelineExecutor(
-        [step], tasks=tasks, workers=1, logging_dir=logs, skip_completed=False
-    )
-    executor._run_for_rank(rank, local_rank=1)
+    """Run one rank as datatrove does, but for its logger.
+
+    That one writes the value of every variable beside a traceback, and so may write secrets.
+    """
+    try:
+        deque(step.run(None, rank, tasks), maxlen=0)
+    except Exception:
+        with suppress(OSError):  # a full disk has a better sentence than this one would be
+            Path(logs).mkdir(parents=True, exist_ok=True)
+            (Path(logs) / f"rank-{rank:05d}.log").write_text(traceback.format_exc())
+        raise

@@ -14,8 +14,9 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
+from typing import Any
 
-from vtdata.errors import RunError, Stopped
+from vtdata.errors import RunError, Stopped, VtdataError
 from vtdata.records import Query, size_of
 from vtdata.run.flow import Reject, Station
 
@@ -39,6 +40,7 @@ class Loop:
 
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
+        self._loop.set_exception_handler(_quiet_about_ours)
         self._loop.run_forever()
 
     def call(self, awaitable: Awaitable[object]) -> object:
@@ -65,6 +67,12 @@ class Loop:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
+
+
+def _quiet_about_ours(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """The first error of ours ends the rank; that others met the same is no news."""
+    if not isinstance(context.get("exception"), VtdataError):
+        loop.default_exception_handler(context)
 
 
 async def _as_coroutine(awaitable: Awaitable[object]) -> object:
