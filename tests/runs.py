@@ -39,7 +39,7 @@ FULL: dict[str, Any] = {
     "seed": 3,
     "models": {
         "teacher": {**MODEL, "concurrency": 8},
-        "reference": {**MODEL, "revision": "r2", "concurrency": 8},
+        "reference": {**MODEL, "revision": "r2", "top_p": 0.9, "concurrency": 8},
     },
     "stages": [
         {
