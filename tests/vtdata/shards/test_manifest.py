@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.factories import query, rollout
 from tests.vtdata.shards.conftest import cut_set, questions
 from vtdata.errors import RunError
 from vtdata.shards.card import write_card
@@ -37,6 +38,14 @@ def test_totals_are_counted_from_the_files(block: Path) -> None:
     assert rl.totals.domains == {"math": 20, "code": 10}
     assert rl.totals.pass_rates["to 1/2"] == 30
     assert (rl.totals.n_prompt_tokens, rl.totals.teachers) == (0, {})
+
+
+def test_rows_without_token_counts_are_counted_as_such(tmp_path: Path) -> None:
+    uncounted = rollout(n_completion_tokens=None)
+    asked = query(into=["sft"], rollouts=[uncounted, rollout(sample_idx=1)])
+    totals = read_manifest(cut_set(tmp_path / "b", Sft(), [asked])).totals
+    assert (totals.n_prompt_tokens, totals.n_completion_tokens) == (24, 9)
+    assert totals.rows_without_token_counts == 1
 
 
 def test_manifest_comes_back_as_it_was_written(block: Path, copy: Path) -> None:

@@ -76,11 +76,11 @@ def check_files(folder: Path, num_rows: int) -> None:
 
 
 def test_memory_of_a_small_set(tmp_path: Path) -> None:
-    """300 MB of rows: more than what may be held."""
-    spilled, written = measure(tmp_path, 50, 16, 400_000)
-    assert spilled < 350
+    """190 MB of rows: more than what may be held."""
+    spilled, written = measure(tmp_path, 30, 16, 400_000)
+    assert spilled < 260
     assert written < LIMIT_MB
-    check_files(tmp_path / "out", 50 * 16)
+    check_files(tmp_path / "out", 30 * 16)
 
 
 @pytest.mark.slow
