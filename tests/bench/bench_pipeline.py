@@ -89,7 +89,9 @@ def ours(folder: Path, num_queries: int) -> float:
     result = api.run(folder / "r.yaml", out=folder / "run", workers=1)
     passed = time.process_time() - started
     for outcome in result.outcomes:
-        print(f"  {outcome.block.name:12} {num_queries / max(outcome.seconds, 1e-9):9,.0f} queries/s")
+        print(
+            f"  {outcome.block.name:12} {num_queries / max(outcome.seconds, 1e-9):9,.0f} queries/s"
+        )
     assert result.outcomes[0].manifest.rows == num_queries
     return num_queries / passed
 

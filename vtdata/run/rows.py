@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
+import copy
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -113,7 +113,9 @@ class Cutter:
             return
         dropped = [rollout for rollout in query.rollouts if not rollout.live]
         if dropped:
-            self._reject(dataclasses.replace(query, rollouts=dropped))
+            aside = copy.copy(query)
+            aside.rollouts = dropped
+            self._reject(aside)
 
     def close(self) -> dict[str, str]:
         for spill in self._spills.values():

@@ -20,7 +20,7 @@ MAX_BITS = 1 << 14
 """Largest numerator or denominator of a power, in bits (ours)."""
 _MAX_DEPTH = 32
 
-_INTEGER = re.compile(r"-?[0-9]{1,18}")
+INTEGER = re.compile(r"-?[0-9]{1,18}")
 _TOKEN = re.compile(
     r"(?P<number>[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])(?:\.[0-9]*)?"
     r"|[0-9]{1,3}(?: [0-9]{3})+(?![0-9/ ])(?:\.[0-9]*)?"
@@ -55,7 +55,7 @@ def number(answer: str) -> Number | None:
     >>> number("10,20"), number("1 2"), number("3:30"), number("9^9^9^9")
     (None, None, None, None)
     """
-    if _INTEGER.fullmatch(answer):
+    if INTEGER.fullmatch(answer):
         return Number(Fraction(int(answer)))
     return _cached(answer) if len(answer) <= CACHED_CHARS else _parse(answer)
 

@@ -72,6 +72,8 @@ def _boxes(text: str) -> tuple[list[tuple[int, int, int]], bool]:
     first = _OPENER.search(text)
     if first is None:
         return [], False
+    if text.count("{") == text.count("}") == 1 and "\\" not in text[first.start() + 1 :]:
+        return _only_box(text, first)
     stack: list[tuple[int, int] | None] = []
     closed: list[tuple[int, int, int]] = []
     last_opener = -1
@@ -91,6 +93,17 @@ def _boxes(text: str) -> tuple[list[tuple[int, int, int]], bool]:
     return _outermost(filled), unclosed
 
 
+def _only_box(text: str, opener: re.Match[str]) -> tuple[list[tuple[int, int, int]], bool]:
+    """The usual case without a scan: one pair of braces in the whole text."""
+    end = text.find("}", opener.end())
+    before = text[: opener.start()]
+    escaped = (len(before) - len(before.rstrip("\\"))) % 2 == 1
+    if end < 0:
+        return [], not escaped
+    filled = not escaped and bool(text[opener.end() : end].strip())
+    return [(*opener.span(), end)] if filled else [], False
+
+
 def _outermost(boxes: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
     outer: list[tuple[int, int, int]] = []
     for box in sorted(boxes):
@@ -101,6 +114,8 @@ def _outermost(boxes: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
 
 def _joined(text: str, boxes: list[tuple[int, int, int]]) -> str:
     r"""The last box; ``\boxed{1}, \boxed{2} or \boxed{3}`` is the list "1, 2 or 3"."""
+    if len(boxes) == 1:
+        return text[boxes[0][1] : boxes[0][2]].strip()
     run = [boxes[-1]]
     for before in reversed(boxes[-_MAX_ADJACENT:-1]):
         if not _BETWEEN.fullmatch(text, before[2] + 1, run[0][0]):

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from vtdata.records import Verdict
-from vtdata.verify.exact import number
+from vtdata.verify.exact import INTEGER, number
 from vtdata.verify.extraction import extract
 from vtdata.verify.normal import normal
 
@@ -36,6 +36,9 @@ def equal(gold: str, pred: str) -> bool | None:
 
 def compare(gold: str, pred: str) -> tuple[bool | None, str]:
     """Return ``equal`` and why: correct, wrong, not_comparable, percent_unclear."""
+    if INTEGER.fullmatch(gold) and INTEGER.fullmatch(pred):
+        same = int(gold) == int(pred)
+        return same, "correct" if same else "wrong"
     left, right = number(gold), number(pred)
     if left is not None and right is not None:
         if left.value == right.value:
