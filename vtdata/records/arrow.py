@@ -14,6 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from vtdata.errors import RunError
 from vtdata.records.query import (
     Origin,
     PassRate,
@@ -133,7 +134,8 @@ def _decode(name: str, column: pa.Array) -> list[Any]:
 def to_batch(queries: Sequence[Query], schema: pa.Schema) -> pa.RecordBatch:
     """Return the queries as one batch of ``schema`` (see ``schema.query_schema``).
 
-    A value that its declared type can't hold raises ``pa.ArrowInvalid``, a ``ValueError``.
+    Raises:
+        RunError: a value of an extra column is none that its declared type can hold.
     """
     columns = [pa.array([q.bucket for q in queries], pa.int16())]
     for field in schema:
@@ -141,11 +143,24 @@ def to_batch(queries: Sequence[Query], schema: pa.Schema) -> pa.RecordBatch:
             continue
         if field.name in QUERY.names:
             get = attrgetter(field.name)
-            values = [get(q) for q in queries]
+            columns.append(_encode(field.name, field.type, [get(q) for q in queries]))
         else:
-            values = [q.extra.get(field.name) for q in queries]
-        columns.append(_encode(field.name, field.type, values))
+            columns.append(_extra(field, [q.extra.get(field.name) for q in queries]))
     return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _extra(field: pa.Field, values: list[Any]) -> pa.Array:
+    try:
+        if pa.types.is_integer(field.type):
+            for value in values:
+                if isinstance(value, float):  # Arrow would cut 2.5 down to 2 without a word
+                    raise pa.ArrowInvalid(f"{value!r} is no integer")
+        return pa.array(values, type=field.type)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
+        raise RunError(
+            f"column '{field.name}' is declared as {field.type}, and a step wrote something else: "
+            f"{error}; mend the step or its 'writes'"
+        ) from error
 
 
 def from_batch(batch: pa.RecordBatch) -> list[Query]:
