@@ -139,6 +139,7 @@ def _shaped(text: str, fault: str | None, key: str) -> dict[str, Any]:
         "think": {"content": f"<think>\nI thought in tags.\n</think>\n\n{text}"},
         "think-closer": {"content": f"I thought unopened.\n</think>\n\n{text}"},
         "think-open": {"content": f"<think>\nI think: {text}"},
+        "half-pair": {"content": f"{text} \ud83d"},
         "echo": {"content": f"you sent {key}"},
         "parts": {
             "content": [

@@ -39,6 +39,7 @@ hash. Names:
     refusal        message.refusal
     reasoning-content reasoning           the thought in a field of its own
     think think-closer think-open         <think>..</think>, only </think>, only <think> and length
+    half-pair      the content ends in half of a surrogate pair, which JSON can hold and UTF-8 can't
     echo           the content repeats the Authorization header
     parts          content as a list of parts
     error-200 garbage no-choices          200 with an error, with something that isn't JSON, empty

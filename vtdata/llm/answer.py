@@ -31,7 +31,7 @@ class Unread(InfraError):
     """What came back can't be read as a chat completion."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Answer:
     """What came back, as it came back. This is what the store holds."""
 
@@ -204,7 +204,14 @@ def _text(content: Any) -> tuple[str | None, str | None]:
 
 
 def _str(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
+    """Text that UTF-8 can hold: half of a surrogate pair, as JSON can have it, is replaced."""
+    if not isinstance(value, str):
+        return None
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return value
 
 
 def _count(usage: Any, name: str) -> int | None:
