@@ -79,8 +79,11 @@ class Live:
 
 def progress_line(block: str, ranks: list[dict[str, Any]], began: float) -> str:
     """Return one line on how far a block is."""
-    entered = sum(rank["in"] for rank in ranks)
     out = sum(rank["out"] for rank in ranks)
+    total = max((rank["total"] for rank in ranks), default=0)
+    line = f"{block}: {out:,} of {total:,} queries" if total else f"{block}: {out:,} queries"
+    if 0 < out < total:
+        line += f", about {(total - out) * (time.monotonic() - began) / out:.0f} s to go"
     models = [model for rank in ranks for model in rank["models"].values()]
     line = f"{block}: {out:,} of {entered:,} queries that were read"
     if models:

@@ -30,6 +30,7 @@ from vtdata.run.folder import (
     write_json,
     write_manifest,
 )
+from vtdata.run.progress import progress_folder
 from vtdata.run.rank import Job, RankStep, failure_sentence, num_failed, num_finished
 from vtdata.run.rows import REST
 from vtdata.run.sets import cut_sets
@@ -47,7 +48,9 @@ class Input:
 
     @property
     def digest(self) -> str:
-        return hashlib.sha256((self.folder / MANIFEST).read_bytes()).hexdigest()
+        """sha256 over the parts' names and hashes: made again with the same bytes, it is equal."""
+        listing = [[part.file, part.sha256] for part in self.manifest.parts]
+        return hashlib.sha256(json.dumps(listing).encode()).hexdigest()
 
 
 @dataclass(slots=True)
@@ -138,6 +141,7 @@ class Engine:
 
     def _segment(self, block: Block, job: Job, segment: Segment) -> list[dict[str, Any]]:
         self._replan(job)
+        clear(progress_folder(self.run))
         logs = self.run / "logs" / f"{self.folder(block).name}-{job.segment}"
         executor = LocalExecutor(
             RankStep(job), tasks=job.world, pool=self.pool, logs=logs, stop=self.ledger.request_stop
@@ -213,6 +217,7 @@ class Engine:
             models=models,
             failed=num_failed(models),
         )
+        _check_balance(block, given, manifest, books)
         if block.cuts:
             work = folder / ".work" / f"segment-{len(results) - 1}"
             manifest.sets = cut_sets(self, block, folder, work, manifest)
@@ -220,6 +225,32 @@ class Engine:
         clear(folder / ".work")
         seconds = sum(result["seconds"] for result in everything)
         return Outcome(block, folder, manifest, reused=False, seconds=seconds)
+
+
+def _check_balance(
+    block: Block, given: Input | None, manifest: Manifest, books: Mapping[str, Books]
+) -> None:
+    """The books of a block must agree with what was read and what was written.
+
+    Raises:
+        RunError: rows were lost or doubled between steps, which no single step's books can show.
+    """
+    steps = [books[planned.name] for planned in _reported(block) if planned.name in books]
+    created = sum(book.created for book in steps)
+    rejected = sum(book.rejected.total() for book in steps)
+    read = given.manifest.rows if given else 0
+    kept = steps[-1].kept if block.cuts else manifest.rows
+    if read + created != kept + rejected:
+        raise RunError(
+            f"block '{block.name}': {read} queries read + {created} created != {kept} kept + "
+            f"{rejected} rejected; this is a bug, nothing of the block is used"
+        )
+    set_aside = sum(part.rows for part in manifest.rejects)
+    if not block.cuts and set_aside != rejected:
+        raise RunError(
+            f"block '{block.name}': {rejected} queries rejected and {set_aside} written to "
+            "rejects; this is a bug, nothing of the block is used"
+        )
 
 
 def _asks(block: Block) -> bool:

@@ -59,7 +59,7 @@ class Manifest:
     block: str
     fingerprint: str
     input: str | None
-    """sha256 over the input's manifest: another input, another output."""
+    """Digest of the input's parts: another input, another output."""
     parts: list[Part]
     rejects: list[Part]
     steps: list[dict[str, Any]]

@@ -31,11 +31,12 @@ class Progress:
         rank: int,
         stations: list[Station],
         stats: Callable[[], dict[str, Any]] | None,
+        total: int,
     ) -> None:
         folder = progress_folder(run)
         folder.mkdir(parents=True, exist_ok=True)
         self._path = folder / f"{rank:05d}.json"
-        self._stations, self._stats = stations, stats
+        self._stations, self._stats, self._total = stations, stats, total
         self._out = 0
         self._started = time.monotonic()
         self._ended = threading.Event()
@@ -64,6 +65,7 @@ class Progress:
             "pid": os.getpid(),
             "in": max(first.entered, first.created) if first else self._out,
             "out": self._out,
+            "total": self._total,
             "seconds": round(time.monotonic() - self._started, 1),
             "models": self._stats() if self._stats else {},
         }

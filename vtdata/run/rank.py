@@ -243,9 +243,9 @@ class RankRun:
         rejected = PartWriter(rejects, self._stem(rejects), schema)
         stack.callback(kept.abandon)
         stack.callback(rejected.abandon)
-        progress = stack.enter_context(
-            Progress(Path(job.run), self.rank, stations, calls.client.stats if calls else None)
-        )
+        stats = calls.client.stats if calls else None
+        total = sum(part.rows for part in job.parts)
+        progress = stack.enter_context(Progress(Path(job.run), self.rank, stations, stats, total))
         stream = self._stream(stations, applier, ctx, rejected.add, calls)
         observer = (
             Observer(segment.observes, ctx, job.work, self.rank) if segment.observes else None
