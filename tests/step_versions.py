@@ -1,0 +1,41 @@
+"""The table of step versions: a step's module can't change without somebody looking at its version.
+
+``python -m tests.step_versions`` renews ``step_versions.json`` after the look.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+from pathlib import Path
+
+from vtdata.corpora.checks import Check
+from vtdata.corpora.unite import Unite
+from vtdata.recipe.catalog import STEPS, find
+
+TABLE = Path(__file__).with_name("step_versions.json")
+
+
+def targets() -> list[str]:
+    """Every step that a recipe can name, and those that are always there."""
+    implied = [f"{cls.__module__}:{cls.__qualname__}" for cls in (Unite, Check)]
+    return sorted([*implied, *(target for names in STEPS.values() for target in names.values())])
+
+
+def entry(target: str) -> dict[str, object]:
+    spec = importlib.util.find_spec(target.partition(":")[0])
+    assert spec is not None
+    assert spec.origin is not None
+    source = Path(spec.origin).read_bytes()
+    return {"version": find(target).version, "sha256": hashlib.sha256(source).hexdigest()}
+
+
+def main() -> None:
+    table = {target: entry(target) for target in targets()}
+    TABLE.write_text(json.dumps(table, indent=1, sort_keys=True) + "\n")
+    print(f"{TABLE}: {len(table)} steps")
+
+
+if __name__ == "__main__":
+    main()
