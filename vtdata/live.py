@@ -85,7 +85,6 @@ def progress_line(block: str, ranks: list[dict[str, Any]], began: float) -> str:
     if 0 < out < total:
         line += f", about {(total - out) * (time.monotonic() - began) / out:.0f} s to go"
     models = [model for rank in ranks for model in rank["models"].values()]
-    line = f"{block}: {out:,} of {entered:,} queries that were read"
     if models:
         sent, cached = (sum(m.get(name) or 0 for m in models) for name in ("sent", "cached"))
         tokens = sum(m.get("completion_tokens") or 0 for m in models)
