@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
-from collections import OrderedDict
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -21,19 +19,14 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from vtdata.errors import RunError, VtdataError
-from vtdata.lease import Lease, in_use
-from vtdata.llm.database import SUFFIX as SQLITE_SUFFIX
-from vtdata.llm.database import Database
+from vtdata.lease import Lease
+from vtdata.llm.files import SYNC_S, Files
 from vtdata.llm.probe import engine_of, read_note
-from vtdata.llm.row import Engine, Row, pack, unpack
-from vtdata.llm.segments import SUFFIX as SEGMENTS_SUFFIX
-from vtdata.llm.segments import Segments
+from vtdata.llm.row import pack, unpack
 from vtdata.seeds import NUM_RANGES, range_of
 
-OPEN_FILES = 8
-"""Ranges open at a time; a rank walks its buckets in order (ours)."""
-SYNC_S = 1.0
-"""Longest time that a committed answer can be lost to a power cut (ours)."""
+NEW_KEYS = 4096
+"""Keys that are remembered of a range that began empty; 64 ranges take 25 MB at most (ours)."""
 BATCH = 512
 """Most jobs that share a commit (ours)."""
 
@@ -64,9 +57,12 @@ class Store:
         self.read_only = read_only
         self.notes: list[str] = []
         """What a person should be told: the engine taken, a lease taken over, a torn tail."""
-        self._files = _Files(folder, engine, self.notes, read_only=read_only)
+        self._files = Files(folder, engine, ranges, self.notes, read_only=read_only)
         self._queue: SimpleQueue[list[_Job] | Callable[[], None] | None] = SimpleQueue()
         self._handing: list[_Job] = []
+        there = self._files.existing(ranges)
+        self._new: dict[int, set[bytes]] = {n: set() for n in ranges if n not in there}
+        """Ranges that began empty, with what was put since: nobody else need be asked."""
         self._thread = threading.Thread(target=self._work, name="store", daemon=True)
         self._closed = False
         self._thread.start()
@@ -85,13 +81,21 @@ class Store:
     ) -> dict[str, bytes]:
         """The answers that are there; with ``failed`` also those that the next run asks again."""
         raw = [bytes.fromhex(key) for key in keys]
+        new = self._new.get(self._range(bucket))
+        if new is not None and new.isdisjoint(raw):
+            return {}
         return await self._ask(bucket, raw, None, final=not failed)
 
     async def put(self, bucket: int, key: str, payload: bytes, *, final: bool = True) -> None:
         """Store an answer; returns when it is committed. A final answer is never replaced."""
         if self.read_only:
             raise RunError(f"store {self.folder} is open for reading only: nothing can be put")
-        await self._ask(bucket, [bytes.fromhex(key)], payload, final=final)
+        raw, number = bytes.fromhex(key), self._range(bucket)
+        if (new := self._new.get(number)) is not None:
+            new.add(raw)
+            if len(new) > NEW_KEYS:
+                del self._new[number]
+        await self._ask(bucket, [raw], payload, final=final)
 
     def peek(self, bucket: int, keys: Iterable[str]) -> set[str]:
         """Which of the keys have a final answer."""
@@ -238,70 +242,6 @@ class Store:
         except (VtdataError, OSError) as error:
             for job in jobs:
                 job.error = error
-
-
-class _Files:
-    """The open files, few at a time; used by the store's thread only."""
-
-    def __init__(self, folder: Path, engine: str, notes: list[str], *, read_only: bool) -> None:
-        self._folder = folder
-        self._suffix = SQLITE_SUFFIX if engine == "sqlite" else SEGMENTS_SUFFIX
-        self._read_only = read_only
-        self._notes = notes
-        self._open: OrderedDict[int, Engine] = OrderedDict()
-        self.dirty: set[int] = set()
-        self._synced = time.monotonic()
-
-    def path(self, number: int) -> Path:
-        return self._folder / f"{number:02d}{self._suffix}"
-
-    def existing(self, ranges: range) -> list[int]:
-        return [number for number in ranges if self.path(number).exists()]
-
-    def at(self, number: int) -> Engine:
-        """The range's engine, opened if it isn't, with the longest unused closed."""
-        engine = self._open.get(number)
-        if engine is None:
-            while len(self._open) >= OPEN_FILES:
-                oldest, old = self._open.popitem(last=False)
-                self.dirty.discard(oldest)
-                old.close()
-            engine = self._open[number] = self._make(self.path(number))
-        self._open.move_to_end(number)
-        return engine
-
-    def get(self, number: int, keys: list[bytes]) -> list[Row]:
-        if self._read_only and not self.path(number).exists():
-            return []
-        return self.at(number).get(keys)
-
-    def put(self, number: int, rows: list[Row]) -> None:
-        self.at(number).put(rows)
-        self.dirty.add(number)
-
-    def sync_when_due(self) -> None:
-        if self.dirty and time.monotonic() - self._synced >= SYNC_S:
-            for number in self.dirty:
-                self._open[number].sync()
-            self.dirty.clear()
-            self._synced = time.monotonic()
-
-    def close(self) -> None:
-        while self._open:
-            self._open.popitem()[1].close()
-
-    def _make(self, path: Path) -> Engine:
-        if self._read_only and (holder := in_use(path.with_suffix(".lease"))) is not None:
-            raise RunError(
-                f"store file {path} is in use by process {holder.get('pid', '?')} on "
-                f"{holder.get('host', '?')}: wait until that run ends"
-            )
-        if self._suffix == SQLITE_SUFFIX:
-            return Database(path, read_only=self._read_only)
-        segments = Segments(path, read_only=self._read_only)
-        if segments.cut:
-            self._notes.append(f"store file {path}: cut off {segments.cut} bytes of a torn write")
-        return segments
 
 
 def _tell(jobs: list[_Job]) -> None:
