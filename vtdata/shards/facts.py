@@ -26,7 +26,8 @@ _UNANSWERED = ("rubric", "none")
 
 def split_of(query: Query, seed: int, validation_share: float) -> Split:
     """Return where a query goes with all its traces: a split by rollout would leak questions."""
-    return "validation" if share(seed, "split", query.id) < validation_share else "train"
+    held_out = validation_share > 0 and share(seed, "split", query.id) < validation_share
+    return "validation" if held_out else "train"
 
 
 def answer_of(query: Query) -> str | None:
