@@ -1,6 +1,6 @@
 """The client against a bare aiohttp loop, and how full it keeps its slots.
 
-    python -m tests.bench.bench_client [--rounds 3] [--requests 4000] [--slots-requests 4000]
+    python -m tests.bench.bench_client [--rounds 3] [--requests 4000] [--slots-requests 8000]
 
 Prints requests per second of both, their ratio (at least 0.8), and the share of 512 slots that is
 busy until the queue is empty, measured at the server (at least 0.95).
@@ -129,7 +129,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--requests", type=int, default=4000)
-    parser.add_argument("--slots-requests", type=int, default=4000)
+    parser.add_argument("--slots-requests", type=int, default=8000)
     given = parser.parse_args()
     asyncio.run(throughput(given.rounds, given.requests))
     asyncio.run(fullness(given.slots_requests))
