@@ -10,12 +10,11 @@ that is killed and resumed must end with the same rows.
         fake.counters()          # {"chat": 12, "models": 1, "most_in_flight": 4, ...}; of "chat",
                                  # "probe" came from preflights, and "repeated" came before
         fake.configure(model="other")             # while it runs
-        fake.reset()                              # the counters start anew
+        fake.reset()                              # counters anew
 
 ``start_fake(own_process=True)`` runs it in a process of its own (for benchmarks, and for tests that
 kill things); ``python -m tests.fake_server --port 8000 --answer sum`` runs it by hand and prints its
-url. Options are the fields of ``Setting``; on the command line ``--latency-s 0.05``, and lists as
-``--ignores seed,stop``, shares as ``--shares 500*1=0.1,null=0.05``.
+url. Options are the fields of ``Setting``: ``--latency-s 0.05 --ignores seed,stop --shares 500*1=0.1``.
 
 Faults. A marker in any message asks for one: ``[[500]]`` always, ``[[500*2]]`` for the first two
 tries of that request only. ``shares={"500*1": 0.1}`` gives a fault to a share of the requests, by
@@ -330,7 +329,7 @@ async def _serve(setting: Setting, port: int, tell: Any, stop: asyncio.Event) ->
 def start_fake(*, port: int = 0, own_process: bool = False, **options: Any) -> Iterator[Handle]:
     """Serve until the end of the block; options are the fields of ``Setting``."""
     setting = Setting(**options)
-    with _process(setting, port) if own_process else _thread(setting, port) as handle:
+    with (_process if own_process else _thread)(setting, port) as handle:
         yield handle
 
 
