@@ -106,7 +106,7 @@ def _no_loops(node: yaml.Node, file: str, above: list[yaml.Node]) -> None:
     if not isinstance(node, yaml.CollectionNode):
         return
     if any(node is one for one in above):
-        line = node.start_mark.line + 1
+        line = node.start_mark.line + 1 if node.start_mark else 1
         raise ConfigError(f"{file}:{line}: an alias stands inside what it names: write it out")
     for item in node.value:
         for child in item if isinstance(item, tuple) else (item,):

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from vtdata.llm import Ledger, open_store
-from vtdata.llm.plan import estimate
+from vtdata.llm.plan import ModelPlan, estimate
+from vtdata.llm.plan import Plan as Calls
 from vtdata.recipe.fingerprint import fingerprints
 from vtdata.recipe.plan import Block, Plan, load_plan
 from vtdata.records import Query
@@ -40,8 +41,8 @@ def dry_run(
     """Return, per block and step that asks a model, the calls it would send.
 
     Returns:
-        One entry per step: block, step, model, requests, in_store, to_send, tokens, usd and
-        ``exact`` (False: an upper bound).
+        One entry per step: block, step, ``exact`` (False: an upper bound) and ``models``, with
+        requests, in_store, to_send, tokens and usd by the model's name in the recipe.
     """
     plan = load_plan(recipe, settings, code=code)
     run = out or Path("runs") / plan.recipe.name
@@ -79,14 +80,15 @@ class _Count:
         at, exact = given, True
         for block in self._plan.blocks:
             asking = [p for p in block.steps if isinstance(p.step, Async)]
-            if at is not None and asking:
-                for planned in asking:
-                    entries.append(self._count(block, planned.name, at, exact=exact))
-                    exact = False
-            done = self._finished(block, at) if exact or not asking else None
+            done = self._finished(block, at) if exact else None
+            for position, planned in enumerate(asking if at is not None else []):
+                assert at is not None
+                known = exact and position == 0
+                entries.append(self._count(block, planned.name, at, exact=known))
+            exact = exact and (done is not None or not asking)
             if done:
                 at = done
-            elif not asking and exact:
+            elif exact:
                 outcome = self._engine.go(block, at)
                 at = Input(outcome.folder, outcome.manifest)
         return entries
@@ -116,10 +118,10 @@ class _Count:
             for query in self._queries(block, name, at, ctx, exact=exact)
             for request in step.requests(query, ctx)
         )
-        plan = self._estimate(asked)
-        return {"block": block.name, "step": name, "exact": exact, "models": plan}
+        models = {model.name: _as_data(model) for model in self._estimate(asked).models}
+        return {"block": block.name, "step": name, "exact": exact, "models": models}
 
-    def _estimate(self, asked: Iterator[Request]) -> Any:
+    def _estimate(self, asked: Iterator[Request]) -> Calls:
         if not self._store.exists():
             return estimate(asked, self._plan.models, None, revisions=self._revisions)
         with open_store(self._store, range(NUM_RANGES), read_only=True) as store:
@@ -138,6 +140,18 @@ class _Count:
                 break
             before.append(station(planned, ctx))
         yield from through(before, stream, _forget)
+
+
+def _as_data(model: ModelPlan) -> dict[str, Any]:
+    return {
+        "requests": model.requests,
+        "in_store": model.stored,
+        "to_send": model.to_send,
+        "prompt_tokens": model.prompt_tokens,
+        "completion_tokens_max": model.most_completion_tokens,
+        "usd": model.usd_most,
+        "usd_expected": model.usd_expected,
+    }
 
 
 def _forget(_query: Query) -> None:

@@ -101,6 +101,7 @@ class Engine:
         folder = self.folder(block)
         done = self.finished(block, given)
         if done:
+            clear(folder / ".work")  # a kill just behind the manifest leaves it
             return Outcome(block, folder, done, reused=True)
         if (folder / MANIFEST).exists():
             clear(folder)

@@ -122,8 +122,11 @@ class LocalExecutor(LocalPipelineExecutor):
             for rank in range(self.tasks)
         ]
         done, pending = wait(futures, return_when=FIRST_EXCEPTION)
-        if pending or any(_is_broken(future) for future in done):
-            self._stop("another rank failed")
+        failed = [error for future in done if (error := future.exception())]
+        if pending or any(isinstance(error, BrokenProcessPool) for error in failed):
+            # A broken pool gives up all futures at once, while its other workers go on.
+            stopped = [str(error) for error in failed if isinstance(error, Stopped)]
+            self._stop(stopped[0] if stopped else "another rank failed")
             for future in pending:
                 future.cancel()
             wait(pending)
@@ -140,18 +143,13 @@ class LocalExecutor(LocalPipelineExecutor):
         raise first
 
 
-def _is_broken(future: Future[object]) -> bool:
-    """True where a worker died: its pool then gives up all futures, while other workers go on."""
-    return not future.cancelled() and isinstance(future.exception(), BrokenProcessPool)
-
-
 def _run_rank(step: PipelineStep, tasks: int, logs: str, rank: int) -> None:
     """Run one rank as datatrove does, but for its logger.
 
     That one writes the value of every variable beside a traceback, and so may write secrets.
     """
     try:
-        deque(step.run(None, rank, tasks), maxlen=0)
+        deque(step.run(None, rank, tasks), maxlen=0)  # ty: ignore[invalid-argument-type] - ours neither reads nor yields Documents
     except Exception:
         with suppress(OSError):  # a full disk has a better sentence than this one would be
             Path(logs).mkdir(parents=True, exist_ok=True)

@@ -18,7 +18,7 @@ from typing import Literal
 
 import yaml
 
-from vtdata.errors import ConfigError
+from vtdata.errors import ConfigError, RunError
 from vtdata.lease import Lease
 from vtdata.llm import Ledger, Spent
 from vtdata.recipe.fingerprint import fingerprints
@@ -27,6 +27,7 @@ from vtdata.run.engine import Engine, Input, Outcome, start_input
 from vtdata.run.executor import Pool
 from vtdata.run.folder import block_folder, clear, find_block, load_manifest, write_json
 from vtdata.run.progress import progress_folder
+from vtdata.run.rank import disk_sentence
 from vtdata.seeds import NUM_RANGES
 
 Resume = Literal["if-possible", "always", "never"]
@@ -98,7 +99,13 @@ def run_recipe(options: Options, hooks: Hooks | None = None) -> Result:
         TooManyFailures: more model calls failed than the recipe allows.
         RunError: it can't go on; everything finished is kept.
     """
-    hooks = hooks or Hooks()
+    try:
+        return _run_recipe(options, hooks or Hooks())
+    except OSError as error:
+        raise RunError(disk_sentence(error)) from error
+
+
+def _run_recipe(options: Options, hooks: Hooks) -> Result:
     started = time.monotonic()
     _check_options(options)
     plan = load_plan(options.recipe, list(options.settings), code=options.code, base=options.base)
