@@ -156,6 +156,13 @@ def clean(run_folder: str | Path, *, dry_run: bool = False) -> list[Path]:
     return clean_run(Path(run_folder), dry_run=dry_run)
 
 
+def clean_store(run_folder: str | Path, *, remove: bool = False) -> dict[str, Any]:
+    """Say what a run's generation store would cost to buy again; ``remove`` removes it."""
+    from vtdata.run.clean import clean_store as clean
+
+    return clean(Path(run_folder), remove=remove)
+
+
 def serve(model: str = "embedded", *, port: int = 8000) -> int:
     """Serve a model on loopback until interrupted; vLLM where it can run, else the CPU server."""
     from vtdata.llm.serve import serve as serve_model

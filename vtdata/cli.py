@@ -217,11 +217,23 @@ def replay(
 def clean(
     run: RunFolder,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")] = False,
+    store: Annotated[
+        bool, typer.Option("--store", help="The generation store instead: say what it holds.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="With --store: really remove it.")] = False,
 ) -> None:
     """Remove block folders that the run's present recipe supersedes; the store stays.
 
+    With --store, print what would have to be bought again, and with --yes remove the store.
+
     Example: vtdata clean runs/toy-sft --dry-run
     """
+    if store:
+        from vtdata.report import store_lines
+
+        for line in store_lines(api.clean_store(run, remove=yes and not dry_run)):
+            _console().print(line, soft_wrap=True)
+        return
     for path in api.clean(run, dry_run=dry_run):
         _console().print(f"{'would remove' if dry_run else 'removed'}  {path}", soft_wrap=True)
 

@@ -302,3 +302,15 @@ def calls_table(entries: list[dict[str, Any]]) -> Table:
                 "no price given" if usd is None else f"at most {usd:.2f} USD",
             )
     return table
+
+
+def store_lines(found: dict[str, Any]) -> list[str]:
+    """What a generation store holds, a sentence per model."""
+    lines = [
+        f"{model['model']} at {model['revision']}: {model['answers']:,} answers, about "
+        f"{model['prompt_tokens']:,} prompt and {model['completion_tokens']:,} completion tokens, "
+        + ("no price given" if model["usd"] is None else f"about {model['usd']:.2f} USD")
+        for model in found["models"]
+    ]
+    word = "removed" if found["removed"] else "would have to be bought again; remove with --yes"
+    return [*lines, f"{found['answers']:,} answers in {found['store']}: {word}"]
