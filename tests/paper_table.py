@@ -10,11 +10,10 @@ import re
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter
-
 from vtdata.llm.model import ModelSpec
 from vtdata.recipe.catalog import STEPS, lookup
 from vtdata.recipe.model import RecipeModel
+from vtdata.recipe.schema import settings_schema
 
 PAGE = Path(__file__).parents[1] / "PAPER.md"
 BEGIN, END = "<!-- table -->", "<!-- end -->"
@@ -26,7 +25,7 @@ def rows() -> list[tuple[str, str, str]]:
     found = []
     for stage, names in STEPS.items():
         for name in names:
-            found += _of(f"{stage}.{name}", TypeAdapter(lookup(stage, name)).json_schema())
+            found += _of(f"{stage}.{name}", settings_schema(lookup(stage, name)))
     found += _of("models.NAME", ModelSpec.model_json_schema())
     found += _of("recipe", RecipeModel.model_json_schema())
     return found

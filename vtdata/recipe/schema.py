@@ -69,8 +69,19 @@ def recipe_schema() -> dict[str, Any]:
     return schema
 
 
-def _settings(step: type[Step], definitions: dict[str, Any]) -> dict[str, Any]:
+def settings_schema(step: type[Step]) -> dict[str, Any]:
+    """Return the JSON Schema of a step's settings, inherited ones described as well."""
     settings = TypeAdapter(step).json_schema(ref_template="#/$defs/{model}")
+    for name, spec in settings["properties"].items():
+        for base in step.__mro__:
+            field = getattr(base, "__pydantic_fields__", {}).get(name)
+            if field is not None and field.description and "description" not in spec:
+                spec["description"] = field.description
+    return settings
+
+
+def _settings(step: type[Step], definitions: dict[str, Any]) -> dict[str, Any]:
+    settings = settings_schema(step)
     definitions.update(settings.pop("$defs", {}))
     first = (step.__doc__ or "").strip().splitlines()
     settings["description"] = first[0] if first else ""
