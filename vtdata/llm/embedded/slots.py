@@ -14,6 +14,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from transformers.cache_utils import Cache, CacheLayerMixin
@@ -68,6 +69,15 @@ def _common(one: list[int], other: list[int]) -> int:
     return next(i for i in range(limit) if one[i] != other[i])
 
 
+def _zeros(shape: tuple[int, ...], dtype: torch.dtype) -> Tensor:
+    """Return zeros that take no memory until they are written, which ``torch.zeros`` does not do.
+
+    Zeros and nothing else: a NaN in an unused place would survive being masked (0 * NaN).
+    """
+    raw = np.zeros((*shape[:-1], shape[-1] * dtype.itemsize), dtype=np.uint8)
+    return torch.from_numpy(raw).view(dtype)
+
+
 class Slots:
     """Keys and values of ``num_slots`` rows, and the forward passes that fill them."""
 
@@ -99,12 +109,11 @@ class Slots:
             return
         room = -(-max(room, self._room * 3 // 2) // _GROWTH) * _GROWTH
         shape = (self._layers, self.num_slots, self._heads, room, self._features)
-        # zeros, never empty: a NaN in an unused place would survive being masked (0 * NaN)
-        keys, values = (torch.zeros(shape, dtype=self.net.dtype) for _ in range(2))
-        longest = max((len(ids) for ids in self.held), default=0)
-        if longest:
-            keys[:, :, :, :longest] = self.keys[:, :, :, :longest]
-            values[:, :, :, :longest] = self.values[:, :, :, :longest]
+        keys, values = _zeros(shape, self.net.dtype), _zeros(shape, self.net.dtype)
+        for slot, ids in enumerate(self.held):
+            if ids:
+                keys[:, slot, :, : len(ids)] = self.keys[:, slot, :, : len(ids)]
+                values[:, slot, :, : len(ids)] = self.values[:, slot, :, : len(ids)]
         self.keys, self.values, self._room = keys, values, room
 
     def write(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
