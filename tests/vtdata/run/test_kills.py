@@ -139,12 +139,12 @@ def lacks(run: Path, block: str, pattern: str) -> bool:
     )
 
 
-MOMENTS: dict[str, Callable[[Path], bool]] = {
+MOMENTS: dict[str, Callable[[Path], bool]] = {  # in the order in which a run comes to them
+    "inside a store commit": lambda run: any(run.glob("03-*")) and grown_log(run),
     "between rename and manifest": lambda run: lacks(run, "rollouts", "part-*.parquet"),
     "rename to manifest of a filter": lambda run: lacks(run, "scores", "part-*.parquet"),
     "inside a global step": lambda run: lacks(run, "selections", ".work/segment-0/observed-*"),
     "after a global decision": lambda run: lacks(run, "selections", "decisions/*"),
-    "inside a store commit": lambda run: any(run.glob("03-*")) and grown_log(run),
     "while shards are spilled": lambda run: lacks(run, "shards", ".work/segment-0/spill-*"),
     "while shards are cut": lambda run: lacks(run, "shards", "sft.stage1"),
 }
