@@ -19,9 +19,10 @@ from typing import Any
 from vtdata.errors import RunError, Stopped, VtdataError
 from vtdata.records import Query, size_of
 from vtdata.run.flow import Reject, Station
+from vtdata.steps import Async
 
 WINDOW_PER_SLOT = 4
-"""Queries in flight per slot (simulated with heavy-tailed latencies; ours)."""
+"""Calls asked for per slot (simulated with heavy-tailed latencies; ours)."""
 WINDOW_BYTES = 96 * 2**20
 """Bytes that may be in flight and waiting to be written (ours)."""
 GRACE_S = 20.0
@@ -81,22 +82,38 @@ async def _as_coroutine(awaitable: Awaitable[object]) -> object:
 
 @dataclass(slots=True)
 class _Window:
-    """How many queries may be on their way."""
+    """How many queries may be on their way.
+
+    A query that causes many calls fills many slots, so the window counts calls. Before the first
+    result, nobody knows how long answers are: then the slots are filled once and no more.
+    """
 
     slots: int
+    calls_per_query: int = 1
     inside: int = 0
     typical_bytes: float = 16 * 1024
+    has_result: bool = False
     futures: set[Future[object]] = field(default_factory=set)
 
     @property
     def has_room(self) -> bool:
-        if self.inside >= WINDOW_PER_SLOT * self.slots:
+        per_slot = WINDOW_PER_SLOT if self.has_result else 1
+        most = per_slot * self.slots // self.calls_per_query
+        if self.inside >= most + 2:  # one that rounds up, one that fills slots at a query's end
             return False
         return self.inside == 0 or (self.inside + 1) * self.typical_bytes <= WINDOW_BYTES
 
     def learn(self, size: int) -> None:
         """Follow growth at once and shrinkage slowly."""
         self.typical_bytes = max(size, self.typical_bytes * 0.95 + size * 0.05)
+
+
+def _calls_of(stations: list[Station], query: Query) -> int:
+    """Calls that the first async step makes for a query."""
+    at = next(at for at in stations if at.waits)
+    step = at.planned.step
+    assert isinstance(step, Async)
+    return max(1, len(step.requests(query, at.ctx)))
 
 
 def fused(
@@ -134,6 +151,8 @@ def fused(
                 if query is None:
                     exhausted = True
                     break
+                if not window.has_result and not window.inside:
+                    window.calls_per_query = _calls_of(stations, query)
                 window.learn(size_of(query))
                 future = loop.start(_advance(stations, query))
                 window.futures.add(future)
@@ -144,6 +163,7 @@ def fused(
             future = _next_done(done, stopping)
             window.futures.discard(future)
             window.inside -= 1
+            window.has_result = True
             for query in _result(future):
                 window.learn(size_of(query))
                 if query.live:
