@@ -95,7 +95,7 @@ class Client:
         }
         self._running: dict[str, asyncio.Task[Generation]] = {}
         self._session: aiohttp.ClientSession | None = None
-        self._fatal: VtdataError | None = None
+        self._fatal: VtdataError | OSError | None = None
 
     async def __aenter__(self) -> Client:
         self._session = aiohttp.ClientSession(
@@ -182,7 +182,11 @@ class Client:
             )
         answer, found = self._washed(*await self._bought(lane, request))
         payload = answer.to_bytes(lane.wire.spec.model, lane.wire.revision)
-        await self._store.put(request.bucket, key, payload, final=found.state in FINAL)
+        try:
+            await self._store.put(request.bucket, key, payload, final=found.state in FINAL)
+        except (RunError, OSError) as error:
+            self._end(error)  # what can't be kept must not be bought
+            raise
         return lane.generation(request, key, answer, found, cached=False)
 
     async def _bought(self, lane: Lane, request: Request) -> tuple[Answer, Reading]:
@@ -201,7 +205,7 @@ class Client:
         if self._stopping():
             raise Stopped("the run was asked to end")
 
-    def _end(self, error: VtdataError) -> None:
+    def _end(self, error: VtdataError | OSError) -> None:
         """No request can succeed: keep this worker and the others from sending more."""
         self._fatal = self._fatal or error
         self._ledger.request_stop(str(error))
