@@ -3,8 +3,8 @@
 B rows, H key-value heads, G query heads to each of them, D features, P shared tokens, R others.
 
 All requests of a run begin with the same few-shot turns. Their keys and values are read once for
-the whole batch and not once per row: a decode step is bound by memory, and at 32 rows of 320
-tokens, 270 of them shared, attention took as long as all matrix products together.
+the whole batch and not once per row: at 32 rows of 300 tokens, 270 of them shared, a step takes
+0.28 to 0.33 s of one core instead of 0.35 to 0.38 s.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from vtdata.llm.embedded.sampling import Draw, Sampling, pick
 from vtdata.llm.embedded.slots import Slots
 
 MAX_ROWS = 32
-"""Rows that decode together (ours): on one thread more rows add no tokens per second."""
+"""Rows that decode together (ours): as many as a recipe keeps in flight by default."""
 
 KV_BYTES = 2 << 30
 """What keys and values may take; further rows wait (ours)."""

@@ -45,7 +45,7 @@ def fast_dtype() -> torch.dtype:
     """Return bf16 where the CPU multiplies bf16 in hardware (AVX512-BF16 or AMX), else fp32.
 
     Measured on SmolLM2-135M, one thread, 32 rows: with AVX512-BF16 bf16 makes 1.3 times the tokens
-    of fp32; without it bf16 takes 5.6 times as long. A timing at start would be noisy, and the
+    of fp32; without it bf16 takes 5 times as long. A timing at start would be noisy, and the
     same machine would then serve different numbers from one day to the next.
     """
     capabilities = torch.cpu.get_capabilities()

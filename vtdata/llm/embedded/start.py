@@ -76,7 +76,7 @@ def command(model: str, *options: str) -> list[str]:
 def environment() -> dict[str, str]:
     """Return the server's environment: one passive thread, no hub, no telemetry.
 
-    Spinning OpenMP threads on busy cores made generation 4 to 7 times slower.
+    Spinning OpenMP threads on busy cores made generation 3 to 6 times slower.
     """
     return {
         **os.environ,
