@@ -267,10 +267,12 @@ def _read_part(folder: Path, part: Part, buckets: range) -> Iterator[Query]:
             column = batch.column(0).to_numpy()
             # Rows are sorted by bucket within a row group, not over all groups of a merged batch.
             inside = np.flatnonzero((column >= buckets.start) & (column < buckets.stop))
-            if len(inside) == batch.num_rows:
-                yield from from_batch(batch)
-            elif len(inside):
-                yield from from_batch(batch.take(pa.array(inside)))
+            if len(inside) < batch.num_rows:
+                batch = batch.take(pa.array(inside))
+            queries = from_batch(batch)[::-1]
+            del batch
+            while queries:  # a query grows while it is worked on: hold none that was handed out
+                yield queries.pop()
 
 
 def _overlaps(statistics: Any, buckets: range) -> bool:
