@@ -26,8 +26,9 @@ from vtdata.errors import RunError
 from vtdata.records.arrow import from_batch, size_of, to_batch
 from vtdata.records.query import Query
 
-ROW_GROUP_BYTES = 64 * 2**20
-"""A row group is closed at this many uncompressed bytes (ours; the Hub's viewer refuses 286 MB)."""
+ROW_GROUP_BYTES = 32 * 2**20
+"""A row group is closed at this many uncompressed bytes (ours). Writing one holds it three times:
+as queries, as Arrow and as encoded pages, so this is what bounds a worker's memory."""
 ROW_GROUP_ROWS = 2_000
 PART_BYTES = 512 * 2**20
 BATCH_BYTES = 4 * 2**20
@@ -154,6 +155,7 @@ class PartWriter:
             self._open = _OpenPart(path, self._schema, first)
         self._open.write([query for _, query in self._held], last, self._held_bytes)
         self._held, self._held_bytes = [], 0
+        pa.default_memory_pool().release_unused()
 
     def _finish(self) -> None:
         if self._open:
