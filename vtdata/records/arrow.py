@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from operator import attrgetter
 from typing import Any
 
@@ -75,7 +75,8 @@ _STRUCTS: dict[str, _Struct] = {
         ),
     ),
 }
-_FIXED = tuple(name for name in QUERY.names if name != "bucket")
+_CONSTRUCTED = tuple(item.name for item in fields(Query) if item.init)
+"""The fields of a query in the order of its constructor."""
 
 
 def _encode(name: str, kind: pa.DataType, values: Sequence[Any]) -> pa.Array:
@@ -165,11 +166,13 @@ def _extra(field: pa.Field, values: list[Any]) -> pa.Array:
 
 def from_batch(batch: pa.RecordBatch) -> list[Query]:
     """Return the batch's rows as queries; columns beyond the fixed ones go to ``extra``."""
-    fixed = {name: _decode(name, batch.column(name)) for name in _FIXED}
+    rows = [{} for _ in range(batch.num_rows)]
+    fixed = [
+        rows if name == "extra" else _decode(name, batch.column(name)) for name in _CONSTRUCTED
+    ]
     extra_names = [name for name in batch.schema.names if name not in QUERY.names]
     extras = [batch.column(name).to_pylist() for name in extra_names]
-    rows = zip(*fixed.values(), strict=True)
-    queries = [Query(**dict(zip(_FIXED, row, strict=True))) for row in rows]
+    queries = list(map(Query, *fixed))
     for name, column in zip(extra_names, extras, strict=True):
         for query, value in zip(queries, column, strict=True):
             query.extra[name] = value

@@ -228,25 +228,32 @@ def read_parts(folder: Path, parts: Sequence[Part], buckets: range) -> Iterator[
         key=lambda part: part.first,
         reverse=True,
     )
-    heap: list[tuple[Key, int, Query, Iterator[Query]]] = []
+    heap: list[_Open] = []
     opened = 0
     while waiting or heap:
         while waiting and (not heap or waiting[-1].first <= heap[0][0][:2]):
-            rows = _read_part(folder, waiting.pop(), buckets)
+            part = waiting.pop()
             opened += 1
-            _push(heap, rows, opened)
-        if heap:
-            _, order, query, rows = heapq.heappop(heap)
+            _push(heap, opened, _read_part(folder, part, buckets), part)
+        if len(heap) == 1 and (not waiting or waiting[-1].first > heap[0][4].last):
+            _, _, query, rows, _ = heap.pop()  # nothing to merge with
             yield query
-            _push(heap, rows, order)
+            del query  # it grows while the rest is read
+            yield from rows
+        elif heap:
+            _, order, query, rows, part = heapq.heappop(heap)
+            yield query
+            _push(heap, order, rows, part)
 
 
-def _push(
-    heap: list[tuple[Key, int, Query, Iterator[Query]]], rows: Iterator[Query], order: int
-) -> None:
+_Open = tuple[Key, int, Query, Iterator[Query], Part]
+"""A part being merged: its next key, a number that settles ties, its next query, the rest."""
+
+
+def _push(heap: list[_Open], order: int, rows: Iterator[Query], part: Part) -> None:
     query = next(rows, None)
     if query is not None:
-        heapq.heappush(heap, (sort_key(query), order, query, rows))
+        heapq.heappush(heap, (sort_key(query), order, query, rows, part))
 
 
 def _read_part(folder: Path, part: Part, buckets: range) -> Iterator[Query]:

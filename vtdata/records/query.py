@@ -181,10 +181,14 @@ class Query:
     dropped_by: str | None = None
     drop_reason: str | None = None
     drop_detail: str | None = None
+    _bucket: int = field(default=-1, init=False, compare=False, repr=False)
 
     @property
     def bucket(self) -> int:
-        return bucket_of(self.id)
+        """blake2b(id) mod 1024."""
+        if self._bucket < 0:
+            self._bucket = bucket_of(self.id)
+        return self._bucket
 
     @property
     def live(self) -> bool:

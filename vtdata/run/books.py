@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from vtdata.errors import RunError
 from vtdata.records import Query
@@ -95,8 +95,7 @@ class Books:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Before:
+class Before(NamedTuple):
     """What a query held before a step saw it."""
 
     id: str

@@ -147,7 +147,14 @@ def advance(stations: list[Station], query: Query, reject: Reject) -> Iterator[Q
 def through(stations: list[Station], stream: Iterable[Query], reject: Reject) -> Iterator[Query]:
     """Take a stream through per-query steps."""
     for query in stream:
-        yield from advance(stations, query, reject)
+        for position, at in enumerate(stations):
+            made = at.handle(query)
+            if len(made) > 1 or query.dropped_by is not None:
+                for new in made:
+                    yield from advance(stations[position + 1 :], new, reject)
+                break
+        else:
+            yield query
 
 
 def heeding(stream: Iterable[Query], ctx: Context) -> Iterator[Query]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
+from dataclasses import fields
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from vtdata.recipe.plan import PlannedStep
-from vtdata.records import Query
+from vtdata.records import Query, size_of
 from vtdata.run.books import before
 from vtdata.run.flow import Station
 from vtdata.shards.spill import Spill, partitions_for
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from vtdata.run.rank import Job
 
 
+_FIELDS = attrgetter(*(item.name for item in fields(Query) if item.init))
 REST = "rest"
 """Signs what no cut took: queries in no set, rollouts in no row."""
 
@@ -96,8 +98,10 @@ class Cutter:
             rows.extend((at.name, split, row) for row in made)
             at.books.note("rows", len(made))
         self._leave(query, {row["id"] for _, _, row in rows})
-        for name, split, row in rows if query.live else []:
-            self._spills[name].add(row, split)
+        if query.live:
+            size = 1_000 + size_of(query) // len(rows)
+            for name, split, row in rows:
+                self._spills[name].add(row, split, size)
 
     def _leave(self, query: Query, ids: set[str]) -> None:
         was = before(query)
@@ -113,7 +117,7 @@ class Cutter:
             return
         dropped = [rollout for rollout in query.rollouts if not rollout.live]
         if dropped:
-            aside = copy.copy(query)
+            aside = Query(*_FIELDS(query))
             aside.rollouts = dropped
             self._reject(aside)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -106,8 +107,10 @@ def _count(columns: dict[str, list[Any]], totals: Totals) -> None:
         ("answer_source", totals.answer_sources),
     ):
         _tally(counter, ("none" if value is None else value for value in columns.get(fact, [])))
-    teachers = columns.get("teacher", [])
-    _tally(totals.teachers, (json.dumps(teacher, sort_keys=True) for teacher in teachers))
+    teachers = Counter(tuple(sorted(teacher.items())) for teacher in columns.get("teacher", []))
+    for teacher, count in teachers.items():
+        name = json.dumps(dict(teacher), sort_keys=True)
+        totals.teachers[name] = totals.teachers.get(name, 0) + count
     prompts = columns.get("n_prompt_tokens", [])
     completions = columns.get("n_completion_tokens", [])
     for prompt, completion in zip(prompts, completions, strict=True):

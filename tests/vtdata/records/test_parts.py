@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -29,7 +31,7 @@ from vtdata.records import (
     to_batch,
 )
 from vtdata.records.parts import Part, PartWriter, read_parts
-from vtdata.seeds import NUM_BUCKETS, NUM_RANGES, ranges_of
+from vtdata.seeds import NUM_BUCKETS, NUM_RANGES, bucket_of, ranges_of
 
 EVERY = range(NUM_BUCKETS)
 EXTRA = {
@@ -225,8 +227,8 @@ def test_a_row_group_closes_at_its_bytes(tmp_path: Path) -> None:
     (part,) = parts
     metadata = pq.read_metadata(tmp_path / part.file)
     groups = [metadata.row_group(n) for n in range(metadata.num_row_groups)]
-    assert [group.num_rows for group in groups] == [7, 1], "the eighth would make 72 MB"
-    assert all(group.total_byte_size <= 64 * 2**20 for group in groups)
+    assert [group.num_rows for group in groups] == [3, 3, 2], "a fourth would make 36 MB"
+    assert all(group.total_byte_size <= 32 * 2**20 for group in groups)
 
 
 def test_a_part_out_of_order_begins_a_new_file(tmp_path: Path) -> None:
@@ -262,3 +264,21 @@ def test_a_part_that_is_gone_or_cut_is_a_sentence(tmp_path: Path) -> None:
 def test_no_rows_are_no_part(tmp_path: Path) -> None:
     assert write(tmp_path, []) == []
     assert list(read_parts(tmp_path, [], EVERY)) == []
+
+
+def test_a_reader_holds_nothing_that_it_handed_out(tmp_path: Path) -> None:
+    rows = sorted((query(question=f"q{n}") for n in range(50)), key=lambda q: (q.bucket, q.id))
+    (part,) = write(tmp_path, rows)
+    reader = read_parts(tmp_path, [part], range(NUM_BUCKETS))
+    first = next(reader)
+    second = next(reader)
+    assert second.id == rows[1].id
+    # the names here and the argument of getrefcount: a batch's list would be one more
+    assert sys.getrefcount(first) == 2
+
+
+def test_a_made_query_has_the_bucket_of_its_own_id() -> None:
+    old = query(question="q0")
+    new = dataclasses.replace(old, id="0" * 32)
+    assert old.bucket == bucket_of(old.id)
+    assert new.bucket == bucket_of("0" * 32)
