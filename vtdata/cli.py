@@ -116,12 +116,13 @@ def run(
 
 
 def _show_calls(plan: list[dict[str, Any]], *, as_json: bool) -> None:
-    from vtdata.report import calls_table
+    from vtdata.report import calls_lines
 
     if as_json:
         _print(plan)
     else:
-        _console().print(calls_table(plan))
+        for line in calls_lines(plan):
+            _console().print(line, soft_wrap=True)
 
 
 @app.command()

@@ -88,10 +88,9 @@ def progress_line(block: str, ranks: list[dict[str, Any]], began: float) -> str:
     if models:
         sent, cached = (sum(m.get(name) or 0 for m in models) for name in ("sent", "cached"))
         tokens = sum(m.get("completion_tokens") or 0 for m in models)
-        in_flight = sum(m.get("in_flight") or 0 for m in models)
         passed = max(time.monotonic() - began, 1e-9)
         line += (
-            f"; {sent:,} calls sent, {cached:,} from the store, {in_flight} in flight, "
+            f"; {sent:,} calls sent, {cached:,} from the store, "
             f"{tokens:,} tokens ({tokens / passed:,.0f}/s)"
         )
     return f"{line}; {time.monotonic() - began:.0f} s"

@@ -152,28 +152,34 @@ def _reasons(counts: Counter[str]) -> str:
 
 
 def models_table(rows: list[dict[str, Any]]) -> Table:
-    """Calls, tokens, states and cost per model."""
+    """Calls, tokens, states and cost: a line per fact, a column per model."""
     table = Table(title="model calls", title_justify="left", box=box.SIMPLE)
-    table.add_column("model")
-    for name in ("sent", "from the store", "prompt tokens", "completion tokens", "truncated"):
-        table.add_column(name, justify="right")
-    table.add_column("other states")
-    table.add_column("cost", justify="right")
+    table.add_column("")
     for row in rows:
-        states = dict(row["states"])
-        truncated, ok = states.pop("truncated", 0), states.pop("ok", 0)
-        ended = truncated + ok + sum(states.values())
-        table.add_row(
-            row["model"],
-            f"{row['sent']:,}",
-            f"{row['cached']:,}",
-            f"{row['prompt_tokens']:,}",
-            f"{row['completion_tokens']:,}",
-            f"{truncated:,} ({truncated / ended:.1%})" if ended else "",
-            _reasons(Counter(states)),
-            "no price given" if row["usd"] is None else f"{row['usd']:.4f} USD",
-        )
+        table.add_column(row["model"], justify="right")
+    lines: dict[str, list[str]] = {}
+    for row in rows:
+        states = Counter(row["states"])
+        share = states["truncated"] / (states.total() or 1)
+        usd = row["usd"]
+        for name, text in (
+            ("sent", f"{row['sent']:,}"),
+            ("answered by the store", f"{row['cached']:,}"),
+            ("prompt tokens bought", f"{row['prompt_tokens']:,}"),
+            ("completion tokens bought", f"{row['completion_tokens']:,}"),
+            ("truncated", f"{states['truncated']:,} ({share:.1%})"),
+            ("looped, empty, refused", _counts(states, "looped", "empty", "refused")),
+            ("failed", f"{states['failed']:,}"),
+            ("cost, or would cost", "no price given" if usd is None else f"{usd:.4f} USD"),
+        ):
+            lines.setdefault(name, []).append(text)
+    for name, texts in lines.items():
+        table.add_row(name, *texts)
     return table
+
+
+def _counts(states: Counter[str], *names: str) -> str:
+    return ", ".join(f"{states[name]:,}" for name in names)
 
 
 def histogram(rates: dict[str, dict[str, int]]) -> Group:
@@ -278,30 +284,22 @@ def status_table(status: dict[str, Any]) -> Table:
     return table
 
 
-def calls_table(entries: list[dict[str, Any]]) -> Table:
-    """What a dry run found."""
-    table = Table(title="model calls that a run would send", title_justify="left", box=box.SIMPLE)
-    for name in ("block", "step", "model", "requests", "in the store", "to send"):
-        table.add_column(name)
-    table.add_column("prompt tokens (estimated)")
-    table.add_column("completion tokens")
-    table.add_column("cost")
+def calls_lines(entries: list[dict[str, Any]]) -> list[str]:
+    """What a dry run found, a paragraph per step that asks a model."""
+    lines = []
     for entry in entries:
+        most = "" if entry["exact"] else "at most "
         for name, calls in entry["models"].items():
-            most = "" if entry["exact"] else "at most "
             usd = calls["usd"]
-            table.add_row(
-                entry["block"],
-                entry["step"],
-                name,
-                f"{most}{calls['requests']:,}",
-                f"{calls['in_store']:,}",
-                f"{most}{calls['to_send']:,}",
-                f"{calls['prompt_tokens']:,}",
-                f"at most {calls['completion_tokens_max']:,}",
-                "no price given" if usd is None else f"at most {usd:.2f} USD",
-            )
-    return table
+            cost = "no price given" if usd is None else f"at most {usd:.2f} USD"
+            lines += [
+                f"{entry['block']}, step {entry['step']}, model {name}:",
+                f"  {most}{calls['requests']:,} requests, {calls['in_store']:,} answered by the "
+                f"store, {most}{calls['to_send']:,} to send",
+                f"  about {calls['prompt_tokens']:,} prompt tokens (estimated from characters), "
+                f"at most {calls['completion_tokens_max']:,} completion tokens; {cost}",
+            ]
+    return lines or ["no model is asked: nothing to send, nothing to pay"]
 
 
 def store_lines(found: dict[str, Any]) -> list[str]:
