@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,7 +27,7 @@ from vtdata.run.engine import Engine, Input, Outcome, start_input
 from vtdata.run.executor import Pool
 from vtdata.run.folder import block_folder, clear, find_block, load_manifest, write_json
 from vtdata.run.progress import progress_folder
-from vtdata.run.rank import disk_sentence
+from vtdata.run.rank import disk_sentence, forget_models
 from vtdata.seeds import NUM_RANGES
 
 Resume = Literal["if-possible", "always", "never"]
@@ -35,6 +35,10 @@ RESUME: tuple[str, ...] = ("if-possible", "always", "never")
 IMPORT_LIMIT_S = 120.0
 RECIPE_NOTE = "recipe.json"
 """Beside recipe.yaml: where its relative paths start, its limit and its store."""
+_RUN_HAS = frozenset({RECIPE_NOTE, "lease.json", "ledger.bin"})
+"""What every run's folder holds, from its first moment."""
+_RUN_BEGINS = frozenset({"store", "logs", ".probe"})
+"""What a folder may hold that becomes a run's: a store brought from elsewhere."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +138,7 @@ def _run_recipe(options: Options, hooks: Hooks) -> Result:
         _check_resume(options.resume, run, plan, prints)
         _save_recipe(run, plan, options)
         clear(progress_folder(run))
+        forget_models(run)
         server = Embedded(plan, run, stack, hooks.say)
         engine = Engine(
             plan=plan,
@@ -169,8 +174,6 @@ def _run_blocks(
         if options.only and block.name != options.only:
             manifest = load_manifest(engine.folder(block))
             if manifest is None:
-                if at is None or any(o.block.name == options.only for o in result.outcomes):
-                    return
                 raise ConfigError(
                     f"--only {options.only}: block '{block.name}' before it is not finished: run "
                     "without --only first"
@@ -236,10 +239,17 @@ def make_folder(run: Path) -> None:
     """Make the run's folder and see that it can be written.
 
     Raises:
-        ConfigError: it can't.
+        ConfigError: it can't, or it holds something else: a run writes ``recipe.yaml`` and
+            ``.gitignore``, and would put its own in place of yours.
     """
     try:
         run.mkdir(parents=True, exist_ok=True)
+        names = {path.name for path in run.iterdir()}
+        if names - _RUN_BEGINS and not names & _RUN_HAS:
+            raise ConfigError(
+                f"run folder {run} is no run's folder and not empty (it holds "
+                f"{min(names - _RUN_BEGINS)}): name a new one with --out"
+            )
         probe = run / ".probe"
         probe.write_bytes(b"")
         probe.unlink()
@@ -305,7 +315,7 @@ def _save_recipe(run: Path, plan: Plan, options: Options) -> None:
 
 
 @contextmanager
-def _heeding_signals(ledger: Ledger, say: Callable[[str], None]) -> Iterator[None]:
+def _heeding_signals(ledger: Ledger, say: Callable[[str], None]) -> Generator[None]:
     """SIGINT and SIGTERM end the run cleanly; a second SIGINT ends it at once."""
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -327,7 +337,7 @@ def _heeding_signals(ledger: Ledger, say: Callable[[str], None]) -> Iterator[Non
 
 
 @contextmanager
-def _deadline(ledger: Ledger, after_s: float | None) -> Iterator[None]:
+def _deadline(ledger: Ledger, after_s: float | None) -> Generator[None]:
     if after_s is None:
         yield
         return
