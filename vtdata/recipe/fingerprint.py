@@ -8,7 +8,6 @@ fingerprint of the input. Defaults are left out, so that a new option doesn't ch
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 from collections.abc import Mapping
@@ -20,24 +19,21 @@ from vtdata.errors import ConfigError
 from vtdata.llm.model import OPERATIONAL, ModelSpec
 from vtdata.recipe.plan import Block, Plan
 from vtdata.records import SCHEMA_VERSION
-from vtdata.steps import Step
 
 
-def settings_of(step: Step) -> dict[str, Any]:
-    """Return the settings of a step that differ from their defaults.
+def settings_of(step: Any) -> dict[str, Any]:
+    """Return the settings of a step that differ from their defaults, inner ones likewise.
 
     >>> from vtdata.selections.cap import Cap
     >>> settings_of(Cap(into="rl", per="domain", max=3))
     {'into': 'rl', 'max': 3, 'per': 'domain'}
     """
     given: dict[str, Any] = {}
-    for item in dataclasses.fields(step):  # ty: ignore[invalid-argument-type]
-        value = getattr(step, item.name)
-        default = item.default
-        if item.default_factory is not dataclasses.MISSING:
-            default = item.default_factory()
-        if default is dataclasses.MISSING or value != default:
-            given[item.name] = value
+    for name, info in step.__pydantic_fields__.items():
+        value = getattr(step, name)
+        if info.is_required() or value != info.get_default(call_default_factory=True):
+            inner = hasattr(value, "__pydantic_fields__")
+            given[name] = settings_of(value) if inner else value
     return given
 
 
@@ -120,8 +116,6 @@ def _fingerprint(
 
 
 def _plain(value: Any) -> Any:
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return dataclasses.asdict(value)
     if hasattr(value, "model_dump"):
         return value.model_dump()
     return str(value)
