@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from vtdata.llm.client import Client
+    from vtdata.llm.files import remove_store
     from vtdata.llm.ledger import Budget, Ledger, Spent
     from vtdata.llm.store import Store, open_store
 
@@ -21,9 +22,10 @@ _HOMES = {
     "Spent": "ledger",
     "Store": "store",
     "open_store": "store",
+    "remove_store": "files",
 }
 
-__all__ = ["Budget", "Client", "Ledger", "Spent", "Store", "open_store"]
+__all__ = ["Budget", "Client", "Ledger", "Spent", "Store", "open_store", "remove_store"]
 
 
 def __getattr__(name: str) -> Any:

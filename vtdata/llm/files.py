@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 import time
 from collections import OrderedDict, deque
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -19,6 +21,21 @@ OPEN_FILES = 8
 """Ranges open at a time; a rank walks its buckets in order (ours)."""
 SYNC_S = 1.0
 """Longest time that a committed answer can be lost to a power cut (ours)."""
+
+_OURS = re.compile(r"\d\d\.(lease|index|log|sqlite)([.-].*)?|store\.json(\..*)?|\.probe-.*")
+
+
+def remove_store(folder: Path) -> None:
+    """Remove a store that nobody uses: its own files, and the folder if nothing else is in it."""
+    for path in folder.iterdir():
+        if not _OURS.fullmatch(path.name):
+            continue
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+    if not any(folder.iterdir()):
+        folder.rmdir()
 
 
 class Files:

@@ -9,7 +9,7 @@ from typing import Any
 
 from vtdata.errors import ConfigError
 from vtdata.lease import Lease
-from vtdata.llm import open_store
+from vtdata.llm import open_store, remove_store
 from vtdata.recipe.plan import Plan
 from vtdata.run.folder import clear
 from vtdata.run.look import run_plan, run_status
@@ -53,6 +53,8 @@ def clean_run(run: Path, *, dry_run: bool = False) -> list[Path]:
 def clean_store(run: Path, *, remove: bool = False) -> dict[str, Any]:
     """Say what removing a run's generation store would cost to buy again, and remove it if asked.
 
+    Of the folder only the store's own files are removed: it may be one that holds more.
+
     Args:
         run: the run's folder.
         remove: False only tells.
@@ -73,7 +75,7 @@ def clean_store(run: Path, *, remove: bool = False) -> dict[str, Any]:
         count, sample = store.count(), store.some(SAMPLE)
     models = _bought(plan, count, [json.loads(payload) for payload in sample])
     if remove:
-        clear(folder)
+        remove_store(folder)
     return {"store": str(folder), "answers": count, "models": models, "removed": remove}
 
 

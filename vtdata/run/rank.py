@@ -54,6 +54,11 @@ _known: dict[str, dict[str, Any]] = {}
 """What this process found out about a run's models, so that each rank needn't probe again."""
 
 
+def forget_models(run: Path) -> None:
+    """Begin a run: what its last one found, in a notebook say, may have been another recipe's."""
+    _known.pop(str(run), None)
+
+
 @dataclass(frozen=True, slots=True)
 class Job:
     """A segment, for every rank of it; plain data that pickles."""
