@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytest.importorskip("torch", reason='needs torch: pip install "vtdata[local]"')
+
 _PROGRAM = """
 from vtdata.llm.embedded.load import checkpoint
 from vtdata.llm.embedded.weights import find_gguf

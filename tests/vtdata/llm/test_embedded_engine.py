@@ -4,6 +4,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+pytest.importorskip("torch", reason='needs torch: pip install "vtdata[local]"')
+
 import torch
 
 from tests.vtdata.llm.embedded_models import decode, tiny

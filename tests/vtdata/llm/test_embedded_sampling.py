@@ -3,9 +3,12 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
+
+pytest.importorskip("torch", reason='needs torch: pip install "vtdata[local]"')
+
+import torch
 
 from vtdata.llm.embedded.sampling import Draw, Sampling, pick
 

@@ -10,6 +10,9 @@ from typing import Any
 
 import aiohttp
 import pytest
+
+pytest.importorskip("torch", reason='needs torch: pip install "vtdata[local]"')
+
 import torch
 
 from vtdata.llm.embedded.start import RunningServer, start_server

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytest.importorskip("torch", reason='needs torch: pip install "vtdata[local]"')
+
 from tests.vtdata.llm.embedded_models import tiny
 from vtdata.errors import ConfigError, InfraError
 from vtdata.llm.embedded import start, weights
