@@ -8,34 +8,34 @@ vtdata := venv / "bin" / "vtdata"
 # what there is, by group
 [private]
 default:
-    @just --justfile "{{ justfile() }}" --list --unsorted
+    @"{{ just_executable() }}" --justfile "{{ justfile() }}" --list --unsorted
 
 # a real SFT corpus with a real language model on the CPU, into runs/toy-sft
 [group('corpora')]
 build-sft-corpus recipe="recipes/toy-sft.yaml" *args: (_env "local")
-    "{{ vtdata }}" run "$@"
+    @"{{ vtdata }}" run "$@"
 
 # what a recipe would ask of its models, and what that costs
 [group('corpora')]
 plan recipe="recipes/toy-sft.yaml" *args: (_env "local")
-    "{{ vtdata }}" run --dry-run "$@"
+    @"{{ vtdata }}" run --dry-run "$@"
 
 # how far a run is
 [group('corpora')]
 status run="runs/toy-sft" *args: (_env "local")
-    "{{ vtdata }}" status "$@"
+    @"{{ vtdata }}" status "$@"
 
-# rebuild a run's shards offline from its store and compare hashes
+# rebuild a run's shards offline and compare hashes
 [group('corpora')]
 replay run="runs/toy-sft" *args: (_env "local")
-    "{{ vtdata }}" replay "$@"
+    @"{{ vtdata }}" replay "$@"
 
 # serve a model on loopback: vLLM where there is a GPU, else the CPU server
 [group('models')]
 serve *args: (_env "local")
-    "{{ vtdata }}" serve "$@"
+    @"{{ vtdata }}" serve "$@"
 
-# the tests that take under ten minutes on two cores; any pytest option goes through
+# the tests: under ten minutes on two cores; takes pytest's options
 [group('development')]
 test *args: (_env "dev")
     "{{ python }}" -m pytest "$@"
@@ -63,7 +63,7 @@ fix: (_env "dev")
 [group('development')]
 ci: lint test
 
-# speed and memory, each next to a peer in the same run: just bench client
+# speed and memory beside a peer: just bench client
 [group('development')]
 bench name="pipeline" *args: (_env "dev")
     "{{ python }}" -m "tests.bench.bench_$1" "${@:2}"
