@@ -129,7 +129,9 @@ def _show_calls(plan: list[dict[str, Any]], *, as_json: bool) -> None:
 def show(
     recipe: Recipe, settings: Sets = None, no_code: NoCode = False, as_json: AsJson = False
 ) -> None:
-    """Print a recipe as it is understood: blocks, steps, settings, passes over the data.
+    """Print a recipe as it is understood.
+
+    Blocks, steps, settings that differ from their defaults, passes over the data.
 
     Example: vtdata show recipes/toy-sft.yaml
     """
@@ -145,7 +147,9 @@ def show(
 
 @app.command()
 def check(recipe: Recipe, settings: Sets = None, no_code: NoCode = False) -> None:
-    """Validate a recipe, open its files, run the tests of its filters.
+    """Validate a recipe, and open its files.
+
+    Runs the tests of its filters too.
 
     Example: vtdata check recipes/toy-sft.yaml
     """
@@ -199,7 +203,9 @@ def replay(
     workers: Annotated[int | None, typer.Option(help="Processes. [default: cores]")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Rebuild a run's shards offline from its store and compare the hashes.
+    """Rebuild a run's shards and compare hashes.
+
+    Offline, from the generation store alone.
 
     Example: vtdata replay runs/toy-sft
     """
@@ -223,7 +229,9 @@ def clean(
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="With --store: really remove it.")] = False,
 ) -> None:
-    """Remove block folders that the run's present recipe supersedes; the store stays.
+    """Remove what the present recipe supersedes.
+
+    Block folders, that is; the store stays.
 
     With --store, print what would have to be bought again, and with --yes remove the store.
 
@@ -244,7 +252,9 @@ def serve(
     model: Annotated[str, typer.Option(help="embedded, a folder, or a model's name.")] = "embedded",
     port: Annotated[int, typer.Option(help="Port on loopback.")] = 8000,
 ) -> None:
-    """Serve a model over the OpenAI-compatible interface: vLLM where it can run, else on the CPU.
+    """Serve a model over the OpenAI interface.
+
+    With vLLM where it can run, else on the CPU.
 
     Example: vtdata serve --model embedded --port 8000
     """

@@ -60,8 +60,8 @@ class Live:
 
     def _end(self, outcome: Outcome) -> None:
         word = "nothing to do" if outcome.reused else f"{outcome.seconds:.1f} s"
-        rows = f"{outcome.manifest.rows:,} queries" if outcome.manifest.rows else "shards"
-        self._say(f"{outcome.block.index:02d} {outcome.block.name}: {rows}, {word}")
+        what = ", ".join(outcome.manifest.sets) or f"{outcome.manifest.rows:,} queries"
+        self._say(f"{outcome.block.index:02d} {outcome.block.name}: {what}; {word}")
         self._block = ""
 
     def _watch(self) -> None:
@@ -79,6 +79,8 @@ class Live:
 
 def progress_line(block: str, ranks: list[dict[str, Any]], began: float) -> str:
     """Return one line on how far a block is."""
+    if not ranks:
+        return f"{block}: starting; {time.monotonic() - began:.0f} s"
     out = sum(rank["out"] for rank in ranks)
     total = max((rank["total"] for rank in ranks), default=0)
     line = f"{block}: {out:,} of {total:,} queries" if total else f"{block}: {out:,} queries"

@@ -119,7 +119,8 @@ def test_a_run_tells_people_on_stderr_and_programs_on_stdout(tmp_path: Path, fak
         "shards",
     ]
     assert report["spent"]["requests"] >= 60
-    assert "01 corpora: 10 queries, " in done.stderr
+    assert "01 corpora: 10 queries; " in done.stderr
+    assert "08 shards: sft.stage1, rl; " in done.stderr
     status = json.loads(ask("status", "runs/full", "--json", cwd=tmp_path).stdout)
     assert {block["state"] for block in status["blocks"]} == {"finished"}
     block = tmp_path / "runs" / "full" / status["blocks"][3]["folder"]

@@ -29,7 +29,8 @@ def check_recipe(plan: Plan) -> list[str]:
                 raise ConfigError(f"block '{block.name}', step '{planned.name}': {error}") from None
             num_tests += _run_tests(block.name, planned, ctx)
         tested = f", {num_tests} filter tests" if num_tests else ""
-        done.append(f"{block.name}: {len(block.steps)} steps{tested}")
+        word = "step" if len(block.steps) == 1 else "steps"
+        done.append(f"{block.name}: {len(block.steps)} {word}{tested}")
     if plan.foreign:
         check_imports(plan)
         done.append(f"{', '.join(plan.foreign)}: can be rebuilt in a fresh interpreter")

@@ -289,7 +289,7 @@ class Embedded:
         if mine and self._url is None:
             from vtdata.llm.embedded.start import start_server
 
-            self._say("starting the embedded model's server")
+            self._say("starting the embedded model's server; the first start converts its weights")
             (self._run / "logs").mkdir(exist_ok=True)
             server = self._stack.enter_context(
                 start_server("embedded", log=self._run / "logs" / "embedded-server.log")
