@@ -59,6 +59,8 @@ def read_note(folder: Path) -> dict[str, Any] | None:
         return None
     except ValueError as error:
         raise RunError(f"{path} is damaged ({error}): restore it from a copy") from error
+    if not isinstance(note, dict):
+        raise RunError(f"{path} is damaged (it holds {note!r}): restore it from a copy")
     if note.get("format") != FORMAT or note.get("engine") not in ENGINES:
         raise RunError(
             f"{path} asks for format {note.get('format')} and engine {note.get('engine')!r}; this "

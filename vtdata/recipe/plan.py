@@ -22,10 +22,12 @@ from vtdata.recipe.explain import explain
 from vtdata.recipe.model import From, RecipeModel
 from vtdata.recipe.rules import check_budget, no_literal_secrets
 from vtdata.recipe.source import Source, load_yaml, override, spell
+from vtdata.records import query_schema
 from vtdata.steps import Cut, Global, Keep, Step
 from vtdata.steps import Source as SourceStep
 from vtdata.text import nearest
 
+_FIXED = frozenset(query_schema().names)
 _RESERVED = ("use", "with", "tests")
 
 
@@ -346,6 +348,8 @@ def _resolve(
                 sets.append(made)
             there.update(_facet(step, fact, made) for fact in step.gives)
             for name, kind in step.writes.items():
+                if name in _FIXED:
+                    raise ConfigError(f"{where}: every query has a column '{name}': rename yours")
                 if columns.setdefault(name, kind) != kind:
                     raise ConfigError(f"{where}: column '{name}' has another type before it")
             steps.append(dataclasses.replace(planned, step=step))

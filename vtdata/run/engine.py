@@ -17,6 +17,7 @@ from vtdata.errors import ConfigError, RunError, Stopped, TooManyFailures
 from vtdata.llm import Ledger
 from vtdata.recipe.fingerprint import settings_of
 from vtdata.recipe.plan import Block, Plan, PlannedStep, Segment
+from vtdata.records import query_schema
 from vtdata.records.parts import Part
 from vtdata.run.books import Books
 from vtdata.run.executor import LocalExecutor, Pool
@@ -103,7 +104,7 @@ class Engine:
         if done:
             clear(folder / ".work")  # a kill just behind the manifest leaves it
             return Outcome(block, folder, done, reused=True)
-        if (folder / MANIFEST).exists():
+        if (folder / MANIFEST).exists() or block.name in self.redo:
             clear(folder)
         folder.mkdir(parents=True, exist_ok=True)
         endpoints = dict(self.endpoints(block)) if _asks(block) else {}
@@ -138,6 +139,7 @@ class Engine:
             endpoints=tuple(sorted(endpoints.items())),
             revisions=tuple(sorted(self.revisions.items())),
             offline=self.offline,
+            columns=_foreign_columns(given) if plan.start and given else (),
         )
 
     def _segment(self, block: Block, job: Job, segment: Segment) -> list[dict[str, Any]]:
@@ -163,10 +165,14 @@ class Engine:
         note = job.work / "plan.json"
         if note.exists() and read_json(note) != wanted:
             self.say(f"segment {job.segment} was begun with other tasks or input: done again")
-            clear(job.work)
-            for pattern in (f"rejects/part-{job.segment}-*", "part-*"):
+            # What follows goes too: its marks would outlive the parts that they tell of.
+            for work in job.work.parent.glob("segment-*"):
+                if int(work.name.rpartition("-")[2]) >= job.segment:
+                    clear(work)
+            for pattern in ("rejects/part-*", "part-*"):
                 for path in Path(job.block_folder).glob(pattern):
-                    path.unlink()
+                    if path.parent.name != "rejects" or _segment_of(path) >= job.segment:
+                        path.unlink()
         job.work.mkdir(parents=True, exist_ok=True)
         write_json(note, wanted)
 
@@ -252,6 +258,20 @@ def _check_balance(
             f"block '{block.name}': {rejected} queries rejected and {set_aside} written to "
             "rejects; this is a bug, nothing of the block is used"
         )
+
+
+def _foreign_columns(given: Input) -> tuple[tuple[str, Any], ...]:
+    """Columns that steps of another recipe wrote; this one does not know them, and keeps them."""
+    if not given.manifest.parts:
+        return ()
+    schema = pq.read_schema(given.folder / given.manifest.parts[0].file)
+    fixed = set(query_schema().names)
+    return tuple((field.name, field.type) for field in schema if field.name not in fixed)
+
+
+def _segment_of(rejects: Path) -> int:
+    """The segment that wrote ``part-SEGMENT-RANK-SEQ.parquet``."""
+    return int(rejects.name.split("-")[1])
 
 
 def _asks(block: Block) -> bool:

@@ -100,12 +100,20 @@ def load_manifest(folder: Path) -> Manifest | None:
     if not path.exists():
         return None
     data = read_json(path)
-    version = data.pop("schema_version", None)
+    version = data.pop("schema_version", None) if isinstance(data, dict) else None
     if version != 1:
-        raise RunError(f"{path} has schema_version {version}, this vtdata reads 1: run again")
-    data["parts"] = [Part.load(part) for part in data["parts"]]
-    data["rejects"] = [Part.load(part) for part in data["rejects"]]
-    return Manifest(**data)
+        raise RunError(
+            f"{path} has schema_version {version}, this vtdata reads 1: delete its folder and run "
+            "again"
+        )
+    try:
+        data["parts"] = [Part.load(part) for part in data["parts"]]
+        data["rejects"] = [Part.load(part) for part in data["rejects"]]
+        return Manifest(**data)
+    except (KeyError, TypeError) as error:
+        raise RunError(
+            f"{path} is no manifest of ours ({error}): delete its folder and run again"
+        ) from error
 
 
 def need_manifest(folder: Path) -> Manifest:

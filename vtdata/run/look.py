@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from vtdata.errors import ConfigError
+from vtdata.errors import ConfigError, RunError
 from vtdata.recipe.fingerprint import fingerprints
 from vtdata.recipe.plan import Plan, build_plan
 from vtdata.recipe.source import load_yaml
@@ -22,10 +22,13 @@ def run_plan(run: Path) -> tuple[Plan, dict[str, Any]]:
 
     Raises:
         ConfigError: this is no run folder.
+        RunError: it was changed by hand.
     """
     if not (run / "recipe.yaml").exists() or not (run / RECIPE_NOTE).exists():
         raise ConfigError(f"{run} is no run folder: it has no recipe.yaml and {RECIPE_NOTE}")
     note = read_json(run / RECIPE_NOTE)
+    if not isinstance(note, dict) or {"folder", "limit", "store"} - set(note):
+        raise RunError(f"{run / RECIPE_NOTE} is not what a run writes there: run the recipe again")
     folder = (run / note["folder"]).resolve()
     return build_plan(load_yaml(run / "recipe.yaml"), folder), note
 

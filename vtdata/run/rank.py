@@ -85,6 +85,8 @@ class Job:
     revisions: tuple[tuple[str, str], ...] = ()
     offline: bool = False
     """True in a replay: a call that is not in the store ends the run."""
+    columns: tuple[tuple[str, Any], ...] = ()
+    """Columns that the input has from another recipe, with their types."""
 
     @property
     def work(self) -> Path:
@@ -245,7 +247,7 @@ class RankRun:
         applier = station(segment.applies, ctx) if segment.applies else None
         for at in stations:
             at.planned.step.open(at.ctx)
-        schema = query_schema(plan.columns)
+        schema = query_schema({**dict(job.columns), **plan.columns})
         home = Path(job.block_folder) if is_last else job.work
         rejects = Path(job.block_folder) / "rejects"
         cuts = is_last and bool(block.cuts)

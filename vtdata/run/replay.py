@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from vtdata.errors import ConfigError, RunError
+from vtdata.recipe.fingerprint import sha256_of
 from vtdata.run.folder import need_manifest
 from vtdata.run.look import run_plan, run_status
 from vtdata.run.session import Options, run_recipe
@@ -50,11 +51,16 @@ def replay_run(run: Path, *, workers: int | None = None) -> dict[str, Any]:
     return {"run": str(run), "same": old == new, "files": files}
 
 
-def shard_hashes(folder: Path) -> dict[str, str]:
-    """Return the sha256 of every shard file of a shards block, by set and name."""
+def shard_hashes(folder: Path) -> dict[str, str | None]:
+    """Return the sha256 of every shard file of a shards block, by set and name.
+
+    Of the file as it is now: a manifest would vouch for a file that was changed since. None for
+    one that is gone.
+    """
     manifest = need_manifest(folder)
-    found = {}
+    found: dict[str, str | None] = {}
     for name in manifest.sets:
         for entry in read_manifest(folder / name).files:
-            found[f"{name}/{entry.name}"] = entry.sha256
+            path = folder / name / entry.name
+            found[f"{name}/{entry.name}"] = sha256_of(path) if path.exists() else None
     return found
