@@ -6,6 +6,10 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+pytest.importorskip("torch", reason='needs torch: pip install "vtdata[local]"')
+
 from vtdata.llm.embedded.engine import Engine, Row
 from vtdata.llm.embedded.sampling import Sampling
 
