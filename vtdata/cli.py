@@ -6,6 +6,7 @@ import json
 import os
 import re
 import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -93,7 +94,7 @@ def run(
     from vtdata.report import print_report, report_data
 
     console = _console()
-    with Live(console) as live:
+    with redirect_stdout(sys.stderr), Live(console) as live:  # what a step prints is no data
         result = api.run(
             recipe,
             out=out,

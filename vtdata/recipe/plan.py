@@ -344,8 +344,11 @@ def _resolve(
                 step = _fill_set(step, sets, where)
                 _check_needs(step, there, where)
             made = step.rollout_set()
-            if made and made not in sets:
-                sets.append(made)
+            if made in sets:
+                raise ConfigError(
+                    f"{where}: a set '{made}' is made before: name this one with 'as'"
+                )
+            sets += [made] if made else []
             there.update(_facet(step, fact, made) for fact in step.gives)
             for name, kind in step.writes.items():
                 if name in _FIXED:

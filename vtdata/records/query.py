@@ -183,6 +183,10 @@ class Query:
     drop_detail: str | None = None
     _bucket: int = field(default=-1, init=False, compare=False, repr=False)
 
+    def renamed(self) -> None:
+        """Say that ``id`` was set anew, as in a copy that became another query."""
+        self._bucket = -1
+
     @property
     def bucket(self) -> int:
         """blake2b(id) mod 1024."""

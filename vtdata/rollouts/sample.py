@@ -10,7 +10,7 @@ from typing import Annotated
 import yaml
 from pydantic import Field
 
-from vtdata.errors import ConfigError
+from vtdata.errors import ConfigError, RunError
 from vtdata.records import Query, Rollout, Turn
 from vtdata.seeds import derive_seed
 from vtdata.steps import Async, Context, Generation, Request, step
@@ -32,6 +32,7 @@ class Sample(Async):
 
     Raises:
         ConfigError: the prompt file is not there or is no list of messages.
+        RunError: the query has such a set already, which another run's block gave it.
 
     Source: multi-path distillation, 3B p.4, which gives neither the number of paths nor sampling
     parameters; eight reference rollouts, 3B p.5.
@@ -86,9 +87,14 @@ class Sample(Async):
 
     async def process(self, query: Query, ctx: Context) -> list[Query]:
         assert ctx.models is not None
+        name = self.rollout_set() or self.by
+        if any(rollout.set == name for rollout in query.rollouts):
+            raise RunError(
+                f"query {query.id} has rollouts of a set '{name}' already, from the run that this "
+                "recipe begins with: name this one with 'as'"
+            )
         requests = self.requests(query, ctx)
         answers = await asyncio.gather(*(ctx.models.generate(request) for request in requests))
-        name = self.rollout_set() or self.by
         for index, (request, answer) in enumerate(zip(requests, answers, strict=True)):
             query.rollouts.append(_rollout(name, index, request.seed, answer))
         texts = Counter((a.reasoning, a.content) for a in answers if a.state == "ok")

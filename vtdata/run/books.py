@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from vtdata.errors import RunError
-from vtdata.records import Query
+from vtdata.records import Query, Rollout
 
 
 @dataclass(slots=True)
@@ -103,6 +103,7 @@ class Before(NamedTuple):
     live: int
     dropped: frozenset[tuple[str, int]] = frozenset()
     """Rollouts that were dropped already, by set and index."""
+    rollouts: tuple[Rollout, ...] = ()
 
 
 _EMPTY: frozenset[tuple[str, int]] = frozenset()
@@ -115,8 +116,8 @@ def before(query: Query) -> Before:
         return Before(query.id, 0, 0)
     live = sum([r.dropped_by is None for r in rollouts])
     if live == len(rollouts):
-        return Before(query.id, live, live)
-    return Before(query.id, len(rollouts), live, _dropped(query))
+        return Before(query.id, live, live, _EMPTY, tuple(rollouts))
+    return Before(query.id, len(rollouts), live, _dropped(query), tuple(rollouts))
 
 
 def _dropped(query: Query) -> frozenset[tuple[str, int]]:
@@ -154,6 +155,7 @@ def settle(books: Books, was: Sequence[Before], now: Sequence[Query], step: str)
             f"step '{step}' removed {total_before - total} rollouts of query {was[0].id}: mark "
             "them with rollout.drop(...)"
         )
+    _check_rollouts(was, now, step)
     if total - live != total_before - live_before:
         _sign_dropped(books, was, now, step)
 
@@ -165,6 +167,8 @@ def _settle_plain(books: Books, was: Before, now: Query) -> bool:
     total = len(now.rollouts)
     live = sum([r.dropped_by is None for r in now.rollouts]) if total else 0
     if total < was.total or total - live != was.total - was.live:
+        return False
+    if total and tuple(now.rollouts[: was.total]) != was.rollouts:  # by identity, mostly
         return False
     books.entered += 1
     books.kept += 1
@@ -186,6 +190,18 @@ def _check_returned(was: Sequence[Before], now: Sequence[Query], step: str) -> N
             f"step '{step}' did not return query {lost}: return every query, "
             "marked with query.drop(...) where it is rejected"
         )
+
+
+def _check_rollouts(was: Sequence[Before], now: Sequence[Query], step: str) -> None:
+    """See that no rollout gave its place to another, which leaves the sums as they were."""
+    there = {(q.id, r.set, r.sample_idx) for q in now for r in q.rollouts}
+    for item in was:
+        for rollout in item.rollouts:
+            if (item.id, rollout.set, rollout.sample_idx) not in there:
+                raise RunError(
+                    f"step '{step}' removed rollout {rollout.sample_idx} of set '{rollout.set}' of "
+                    f"query {item.id}: mark it with rollout.drop(...)"
+                )
 
 
 def _sign_dropped(books: Books, was: Sequence[Before], now: Sequence[Query], step: str) -> None:

@@ -187,7 +187,7 @@ class Engine:
         self, folder: Path, work: Path, planned: PlannedStep, results: list[dict[str, Any]]
     ) -> None:
         assert isinstance(planned.step, Global)
-        tables = [pl.read_parquet(work / result["observed"]) for result in results]
+        tables = [pl.read_parquet(work / r["observed"], glob=False) for r in results]
         table = pl.concat(tables).sort("bucket", "id")
         ctx = Context(seed=self.plan.recipe.seed, folder=self.plan.folder)
         decided = planned.step.decide(table.drop("bucket"), ctx)

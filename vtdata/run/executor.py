@@ -74,6 +74,7 @@ def _start_worker(parent: int, started: Synchronized[int]) -> None:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != parent:
             os._exit(1)
+    sys.stdout = sys.stderr  # stdout is data, and what a step prints is none
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _leave_if_orphaned)
 
@@ -150,6 +151,10 @@ def _run_rank(step: PipelineStep, tasks: int, logs: str, rank: int) -> None:
     """
     try:
         deque(step.run(None, rank, tasks), maxlen=0)  # ty: ignore[invalid-argument-type] - ours neither reads nor yields Documents
+    except SystemExit as error:  # with code 0 an unfinished run would look like a finished one
+        raise RunError(
+            f"a step called sys.exit({error.code!r}): mend it; a step may only raise errors"
+        ) from error
     except Exception:
         with suppress(OSError):  # a full disk has a better sentence than this one would be
             Path(logs).mkdir(parents=True, exist_ok=True)

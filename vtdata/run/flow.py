@@ -43,7 +43,7 @@ class Station:
             if isinstance(step, Keep):
                 reason = step.why_drop(query, self.ctx)
                 if reason is not None:
-                    query.drop(self.name, reason)
+                    query.drop(self.name, self._checked(reason))
                 now = [query]
             elif isinstance(step, Map):
                 now = step.process(query, self.ctx)
@@ -76,9 +76,38 @@ class Station:
         query.drop(self.name, error.reason, error.detail or None)
         return [query]
 
+    def _checked(self, reason: object) -> str:
+        if not isinstance(reason, str) or not reason:
+            raise RunError(
+                f"step '{self.name}': why_drop returned {reason!r}: return a reason, or None to "
+                "keep the query"
+            )
+        return reason
+
     def settle(self, was: list[Before], now: list[Query]) -> list[Query]:
+        if not isinstance(now, list):
+            raise RunError(
+                f"step '{self.name}' returned {type(now).__name__} for query {was[0].id}: return "
+                "the list of queries that it was given and made"
+            )
+        if len(now) > len(was):
+            self._check_made(was, now)
         settle(self.books, was, now, self.name)
         return now
+
+    def _check_made(self, was: list[Before], now: list[Query]) -> None:
+        """What a step made must be united with what has the same id, in the bucket of its id."""
+        if not self.planned.step.creates:
+            raise RunError(
+                f"step '{self.name}' made {len(now) - len(was)} queries of query {was[0].id}, and "
+                "does not say so: set 'creates = True' in its class"
+            )
+        if len({id(query) for query in now}) < len(now):
+            raise RunError(
+                f"step '{self.name}' returned one query twice for {was[0].id}: return each once"
+            )
+        for query in now:
+            query.renamed()
 
 
 def station(planned: PlannedStep, ctx: Context) -> Station:

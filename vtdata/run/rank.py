@@ -360,7 +360,7 @@ class RankRun:
         ranges = ranges_of(self.rank, self.job.world)
         width = NUM_BUCKETS // NUM_RANGES
         table = (
-            pl.scan_parquet(path)
+            pl.scan_parquet(path, glob=False)
             .filter(pl.col("bucket").is_between(ranges.start * width, ranges.stop * width - 1))
             .drop("bucket")
             .collect()

@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.fake_server import Handle
-from tests.runs import cli, full_recipe, manifest_of, run_here
+from tests.runs import cli, full_recipe, manifest_of, run_here, write_recipe
 from vtdata import api
-from vtdata.errors import ConfigError
+from vtdata.errors import ConfigError, RunError
 
 
 def test_a_folder_that_holds_something_else_is_no_run_folder(tmp_path: Path, fake: Handle) -> None:
@@ -66,3 +67,28 @@ def test_another_model_may_take_a_name_between_two_runs_of_one_process(
     finally:
         fake.configure(model="fake")
     assert result.outcomes[-1].manifest.models["teacher"]["sent"] == 8
+
+
+def test_a_set_is_made_once(tmp_path: Path, fake: Handle) -> None:
+    recipe = full_recipe(tmp_path, 2, until="rollouts")
+    run_here(recipe)
+    again = [{"rollouts": [{"sample": {"by": "reference", "n": 1, "as": "teacher"}}]}]
+    data = yaml.safe_load(recipe.read_text())
+    begins = [{"from": {"run": "run", "block": "rollouts"}}]
+    second = write_recipe(tmp_path / "second.yaml", {**data, "stages": begins + again})
+    with pytest.raises(RunError, match="has rollouts of a set 'teacher' already, from the run"):
+        run_here(second, out=tmp_path / "second")
+    data["stages"].append({"rollouts.more": again[0]["rollouts"]})
+    with pytest.raises(ConfigError, match="a set 'teacher' is made before: name this one with"):
+        run_here(write_recipe(recipe, data))
+
+
+def test_a_folder_may_have_any_name(tmp_path: Path, fake: Handle) -> None:
+    recipe = full_recipe(tmp_path, 3)
+    done = cli(
+        *("run", recipe, "--out", "öut [1] *", "--store", "a store", "--workers", 1),
+        cwd=tmp_path,
+        fake=fake,
+    )
+    assert done.returncode == 0, done.stderr
+    assert manifest_of(tmp_path / "öut [1] *", "shards").sets == ["sft.stage1", "rl"]
