@@ -54,7 +54,7 @@ def test_a_dry_run_with_a_limit_and_a_price(tmp_path: Path, fake: Handle) -> Non
     assert json.loads(done.stdout)[0]["models"]["teacher"]["to_send"] == 12
     shown = cli("run", recipe, "--dry-run", cwd=tmp_path, fake=fake, COLUMNS="200")
     assert (shown.returncode, shown.stdout) == (0, "")
-    assert "rollouts  sample  teacher  40" in " ".join(shown.stderr.split("│")).replace("   ", "  ")
+    assert "40 requests, 0 answered by the store, 40 to send" in shown.stderr
 
 
 def limit(recipe: Path, **budget: object) -> None:
