@@ -133,6 +133,10 @@ class Client:
         """Counts per model, what its preflight found and which endpoints it has."""
         return {name: lane.report() for name, lane in self._lanes.items()}
 
+    def fatal(self) -> VtdataError | OSError | None:
+        """The error for which no request can succeed, if there was one."""
+        return self._fatal
+
     def failed_share(self) -> float:
         """Failed requests per finished one, in this worker; 0.0 before the first."""
         states = [lane.stats.states for lane in self._lanes.values()]

@@ -5,8 +5,10 @@ from __future__ import annotations
 from vtdata.errors import ConfigError
 from vtdata.llm.secrets import has_env
 from vtdata.recipe.model import RecipeModel
-from vtdata.recipe.source import Source
+from vtdata.recipe.source import Path_, Source
 
+_SECRET_KEYS = frozenset({"api_key", "apikey", "authorization", "password", "secret", "token"})
+_HEADER = "name it in api_key_env or in a header"
 _SECRET_WORDS = ("auth", "key", "token", "secret", "password", "cookie")
 
 
@@ -29,10 +31,21 @@ def no_literal_secrets(recipe: RecipeModel, source: Source) -> None:
                 "written to disk with the recipe: put it into the environment and write "
                 '"${env:NAME}"'
             )
+        for url in urls:
+            for part in url.partition("?")[2].split("&"):
+                key, _, value = part.partition("=")
+                if value and not has_env(value) and any(w in key.lower() for w in _SECRET_WORDS):
+                    raise ConfigError(_written(source, ("models", name, "url")))
+        for key in model.extra_body:
+            if key.lower().replace("-", "_") in _SECRET_KEYS:
+                raise ConfigError(_written(source, ("models", name, "extra_body", key), _HEADER))
         for header, value in model.headers.items():
             if not has_env(value) and any(word in header.lower() for word in _SECRET_WORDS):
-                raise ConfigError(
-                    f"{source.where(('models', name, 'headers', header))}: what looks like a "
-                    "secret would be written to disk with the recipe: put it into the environment "
-                    'and write "${env:NAME}"'
-                )
+                raise ConfigError(_written(source, ("models", name, "headers", header)))
+
+
+def _written(source: Source, path: Path_, way: str = 'write "${env:NAME}"') -> str:
+    return (
+        f"{source.where(path)}: what looks like a secret would be written to disk with the recipe: "
+        f"put it into the environment and {way}"
+    )

@@ -176,6 +176,16 @@ def fused(
             future.cancel()
 
 
+def fatal_first(stream: Iterable[Query], fatal: Callable[[], Exception | None]) -> Iterator[Query]:
+    """Pass a stream on; where an error asked the run to stop, that error ends it and no stop."""
+    try:
+        yield from stream
+    except Stopped as stopped:
+        if (first := fatal()) is not None:
+            raise first from stopped
+        raise
+
+
 def _next_done(
     done: queue.SimpleQueue[Future[object]], stopping: Callable[[], bool]
 ) -> Future[object]:

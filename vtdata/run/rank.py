@@ -39,7 +39,7 @@ from vtdata.run.flow import (
     united,
 )
 from vtdata.run.folder import read_json, write_json
-from vtdata.run.fused import Loop, fused
+from vtdata.run.fused import Loop, fatal_first, fused
 from vtdata.run.progress import Progress
 from vtdata.run.rows import REST, Cutter, Observer
 from vtdata.seeds import NUM_BUCKETS, NUM_RANGES, ranges_of
@@ -353,7 +353,7 @@ class RankRun:
                     stopping=ctx.stopping,
                 )
                 rest = rest[last_async + 1 :]
-        return iter(stream)
+        return fatal_first(stream, calls.client.fatal) if calls else iter(stream)
 
     def _decision(self, applier: Station) -> dict[str, dict[str, Any]]:
         path = Path(self.job.block_folder) / "decisions" / f"{applier.name}.parquet"

@@ -161,3 +161,23 @@ def test_a_password_in_the_url_and_an_echo_leave_no_trace(
     assert KEYS["VTDATA_T_PW"] not in repr(found.value)
     assert secrets_in(tmp_path / "run") == []
     assert os.environ["VTDATA_T_PW"] == KEYS["VTDATA_T_PW"]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "place"),
+    [
+        ("url", "http://127.0.0.1:9/v1?api-key=hush-hush", "url"),
+        ("extra_body", {"api_key": "hush-hush"}, "extra_body.api_key"),
+    ],
+)
+def test_a_secret_in_an_address_or_body_is_refused(
+    tmp_path: Path, key: str, value: object, place: str
+) -> None:
+    recipe = full_recipe(tmp_path, 2)
+    data = yaml.safe_load(recipe.read_text())
+    data["models"]["teacher"][key] = value
+    recipe.write_text(yaml.safe_dump(data, sort_keys=False))
+    with pytest.raises(ConfigError, match=f"{place}: what looks like a secret would be") as caught:
+        run_here(recipe)
+    assert "hush" not in str(caught.value)
+    assert not (tmp_path / "run").exists()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +12,11 @@ import pytest
 
 from tests import factories
 from tests.runs import cli, full_recipe
-from vtdata.errors import RunError
+from vtdata.errors import RunError, Stopped
 from vtdata.recipe.plan import PlannedStep
 from vtdata.records import Query
 from vtdata.run.flow import Station, station
+from vtdata.run.fused import fatal_first
 from vtdata.seeds import bucket_of
 from vtdata.steps import Context, Keep, Map, step
 
@@ -147,3 +148,14 @@ def test_what_a_step_prints_is_not_data(tmp_path: Path, workers: int) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("{")
     assert "hello" in done.stderr
+
+
+def test_of_an_error_and_the_stop_that_it_asked_for_the_error_ends_the_run() -> None:
+    def stream() -> Iterator[Query]:
+        yield factories.query()
+        raise Stopped("the run was asked to stop")
+
+    with pytest.raises(RunError, match="the disk is gone"):
+        list(fatal_first(stream(), lambda: RunError("the disk is gone")))
+    with pytest.raises(Stopped, match="was asked to stop"):
+        list(fatal_first(stream(), lambda: None))
