@@ -37,7 +37,12 @@ class Database:
         self.path = path
         self._wal = path.with_name(path.name + "-wal")
         with self._explained():
-            self._db = self._open_to_read() if read_only else self._open_to_write()
+            self._db = self._connect(read_only=read_only)
+            try:
+                (self._prepare_to_read if read_only else self._prepare_to_write)()
+            except sqlite3.Error:
+                self._db.close()
+                raise
 
     def put(self, rows: list[Row]) -> None:
         with self._explained(), self._transaction():
@@ -83,8 +88,18 @@ class Database:
         ).fetchall()
         return [Row(k, bool(final), size, check, value) for k, final, size, check, value in found]
 
-    def _open_to_write(self) -> sqlite3.Connection:
-        db = sqlite3.connect(self.path, timeout=1, isolation_level=None, check_same_thread=False)
+    def _connect(self, *, read_only: bool) -> sqlite3.Connection:
+        place = str(self.path)
+        if read_only:
+            # A log belongs to a writer, alive or dead; without one the file is at rest.
+            mode = "mode=ro" if self._wal.exists() else "mode=ro&immutable=1"
+            place = f"file:{quote(str(self.path.absolute()))}?{mode}"
+        return sqlite3.connect(
+            place, uri=read_only, timeout=1, isolation_level=None, check_same_thread=False
+        )
+
+    def _prepare_to_write(self) -> None:
+        db = self._db
         db.execute("PRAGMA locking_mode = EXCLUSIVE")  # before WAL: then no -shm file is made
         mode = db.execute("PRAGMA journal_mode = WAL").fetchone()[0]
         if mode != "wal":
@@ -94,24 +109,13 @@ class Database:
         db.execute("PRAGMA wal_autocheckpoint = 4000")
         db.execute("PRAGMA journal_size_limit = 33554432")
         db.execute(_SCHEMA)
-        return db
 
-    def _open_to_read(self) -> sqlite3.Connection:
-        # A log that is there belongs to a writer, alive or dead; without one the file is at rest.
-        mode = "mode=ro" if self._wal.exists() else "mode=ro&immutable=1"
-        db = sqlite3.connect(
-            f"file:{quote(str(self.path.absolute()))}?{mode}",
-            uri=True,
-            timeout=1,
-            isolation_level=None,
-            check_same_thread=False,
-        )
-        db.execute("PRAGMA cache_size = -1024")
-        if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'answers'").fetchone():
-            db.close()  # its writer was killed before it came to the table
-            db = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-            db.execute(_SCHEMA)
-        return db
+    def _prepare_to_read(self) -> None:
+        self._db.execute("PRAGMA cache_size = -1024")
+        if not self._db.execute("SELECT 1 FROM sqlite_master WHERE name = 'answers'").fetchone():
+            self._db.close()  # its writer was killed before it came to the table
+            self._db = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+            self._db.execute(_SCHEMA)
 
     @contextmanager
     def _transaction(self) -> Generator[None]:
