@@ -136,8 +136,15 @@ def to_batch(queries: Sequence[Query], schema: pa.Schema) -> pa.RecordBatch:
     """Return the queries as one batch of ``schema`` (see ``schema.query_schema``).
 
     Raises:
-        RunError: a value of an extra column is none that its declared type can hold.
+        RunError: a value of an extra column is none that its declared type can hold, or no step
+            declared its column.
     """
+    unknown = {name for query in queries for name in query.extra} - set(schema.names)
+    if unknown:
+        raise RunError(
+            f"query.extra has {', '.join(sorted(unknown))}, which no step declares: add it to the "
+            "step's writes, writes = {name: arrow_type}, or it would be lost"
+        )
     columns = [pa.array([q.bucket for q in queries], pa.int16())]
     for field in schema:
         if field.name == "bucket":

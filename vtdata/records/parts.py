@@ -115,6 +115,7 @@ def parquet_writer(sink: HashingFile, schema: pa.Schema) -> pq.ParquetWriter:
         compression="zstd",
         compression_level=3,
         write_page_index=True,
+        write_page_checksum=True,
         write_statistics=True,
         store_schema=False,
     )
@@ -266,7 +267,8 @@ def _read_part(folder: Path, part: Part, buckets: range) -> Iterator[Query]:
             f"{folder.name} and run again; model calls are answered from the store"
         )
     batch_rows = max(1, BATCH_BYTES * part.rows // max(part.raw_bytes, 1))
-    with pq.ParquetFile(path) as file:
+    # pre_buffer would keep every row group that was read; the checksums find flipped bytes
+    with pq.ParquetFile(path, pre_buffer=False, page_checksum_verification=True) as file:
         groups = [
             index
             for index in range(file.metadata.num_row_groups)

@@ -79,7 +79,7 @@ def rows_of(path: Path, *, query: str | None, limit: int, rejects: bool) -> list
     """
     rows: list[dict[str, Any]] = []
     for file in _files(path, rejects=rejects):
-        with pq.ParquetFile(file) as parquet:
+        with pq.ParquetFile(file, pre_buffer=False) as parquet:
             for batch in parquet.iter_batches(batch_size=16):
                 for row in batch.to_pylist():
                     ids = (str(row.get("id", "")), str(row.get("query_id", "")))

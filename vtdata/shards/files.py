@@ -148,7 +148,9 @@ class _OpenFile:
         return self.sink.size + group.nbytes + footer
 
     def write(self, group: pa.Table) -> None:
-        self._writer.write_table(group, row_group_size=max(1, group.num_rows))
+        if not group.num_rows:  # readers choke on a row group of no rows
+            return
+        self._writer.write_table(group, row_group_size=group.num_rows)
         self._groups += 1
         self.rows += group.num_rows
 

@@ -76,7 +76,7 @@ def measure(folder: Path, files: Sequence[FileEntry]) -> Totals:
 
 
 def _read(path: Path) -> Iterator[dict[str, list[Any]]]:
-    with pq.ParquetFile(path) as file:
+    with pq.ParquetFile(path, pre_buffer=False) as file:
         paths = {fact: _find(file.schema_arrow, options) for fact, options in _PATHS.items()}
         found = {fact: where for fact, where in paths.items() if where}
         for batch in file.iter_batches(batch_size=10_000, columns=list(found.values())):

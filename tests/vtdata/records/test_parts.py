@@ -282,3 +282,19 @@ def test_a_made_query_has_the_bucket_of_its_own_id() -> None:
     new = dataclasses.replace(old, id="0" * 32)
     assert old.bucket == bucket_of(old.id)
     assert new.bucket == bucket_of("0" * 32)
+
+
+def test_a_flipped_byte_is_found(tmp_path: Path) -> None:
+    (part,) = write(tmp_path, [query(question="q0", answer="41")])
+    path = tmp_path / part.file
+    raw = bytearray(path.read_bytes())
+    column = pq.read_metadata(path).row_group(0).column(1)
+    raw[column.data_page_offset + column.total_compressed_size - 2] ^= 1
+    path.write_bytes(raw)
+    with pytest.raises(OSError, match="CRC"):
+        list(read_parts(tmp_path, [part], range(NUM_BUCKETS)))
+
+
+def test_an_undeclared_column_is_not_lost_in_silence() -> None:
+    with pytest.raises(RunError, match=r"query\.extra has score, which no step declares"):
+        to_batch([query(extra={"score": 1.0})], query_schema())
