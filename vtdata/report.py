@@ -105,7 +105,7 @@ def queries_table(outcomes: Iterable[Outcome]) -> Table:
     """In, created, kept, rejected by reason, per step."""
     table = _books_table("queries", "rejected, by reason")
     for outcome in outcomes:
-        label = outcome.block.name + (" (done before)" if outcome.reused else "")
+        label = outcome.block.name
         for entry in outcome.manifest.steps:
             books = Books.load(entry["books"])
             counts = (books.entered, books.created, books.kept)
@@ -197,6 +197,8 @@ def histogram(rates: dict[str, dict[str, int]]) -> Group:
 def print_report(result: Result, console: Console) -> None:
     """Print everything a person wants to know after a run."""
     console.print(queries_table(result.outcomes))
+    if before := [outcome.block.name for outcome in result.outcomes if outcome.reused]:
+        console.print(f"done before: {', '.join(before)}")
     if any(outcome.manifest.models for outcome in result.outcomes):
         console.print(rollouts_table(result.outcomes))
     data = report_data(result)

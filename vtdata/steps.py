@@ -181,8 +181,9 @@ class Async(Step):
     """Waits for model calls; the runner keeps many queries in flight."""
 
     def requests(self, query: Query, ctx: Context) -> list[Request]:
-        """The calls that this query surely causes; what ``--dry-run`` counts."""
-        raise NotImplementedError
+        """The model calls that this query surely causes; what ``--dry-run`` counts."""
+        del query, ctx
+        return []
 
     async def process(self, query: Query, ctx: Context) -> list[Query]:
         """Like ``Map.process``."""

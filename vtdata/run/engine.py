@@ -31,8 +31,9 @@ from vtdata.run.folder import (
     write_json,
     write_manifest,
 )
+from vtdata.run.job import Job
 from vtdata.run.progress import progress_folder
-from vtdata.run.rank import Job, RankStep, failure_sentence, num_failed, num_finished
+from vtdata.run.rank import RankStep, failure_sentence, num_failed, num_finished
 from vtdata.run.rows import REST
 from vtdata.run.sets import cut_sets
 from vtdata.steps import Context, Global

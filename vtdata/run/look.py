@@ -12,7 +12,14 @@ from vtdata.errors import ConfigError, RunError
 from vtdata.recipe.fingerprint import fingerprints
 from vtdata.recipe.plan import Plan, build_plan
 from vtdata.recipe.source import load_yaml
-from vtdata.run.folder import MANIFEST, block_folder, find_block, load_manifest, read_json
+from vtdata.run.folder import (
+    MANIFEST,
+    Manifest,
+    block_folder,
+    find_block,
+    load_manifest,
+    read_json,
+)
 from vtdata.run.progress import read_progress
 from vtdata.run.session import RECIPE_NOTE, found_revisions
 
@@ -51,8 +58,8 @@ def run_status(run: Path) -> dict[str, Any]:
                 "block": block.name,
                 "folder": folder.name,
                 "state": "finished" if manifest else "begun" if folder.exists() else "to do",
-                "queries": manifest.rows if manifest else None,
-                "rejected": sum(part.rows for part in manifest.rejects) if manifest else None,
+                "queries": list(manifest.books().values())[-1].kept if manifest else None,
+                "rejected": _rejected(manifest) if manifest else None,
                 "failed_calls": manifest.failed if manifest else None,
                 "ranks_done": len(begun) if not manifest else None,
             }
@@ -63,6 +70,10 @@ def run_status(run: Path) -> dict[str, Any]:
         "blocks": blocks,
         "ranks": read_progress(run),
     }
+
+
+def _rejected(manifest: Manifest) -> int:
+    return sum(books.rejected.total() for books in manifest.books().values())
 
 
 def rows_of(path: Path, *, query: str | None, limit: int, rejects: bool) -> list[dict[str, Any]]:

@@ -40,12 +40,15 @@ from vtdata.run.flow import (
 )
 from vtdata.run.folder import read_json, write_json
 from vtdata.run.fused import Loop, fatal_first, fused
+from vtdata.run.job import Job
 from vtdata.run.progress import Progress
 from vtdata.run.rows import REST, Cutter, Observer
 from vtdata.seeds import NUM_BUCKETS, NUM_RANGES, ranges_of
-from vtdata.steps import Context, Cut, Step
+from vtdata.steps import Async, Context, Cut, Step
 from vtdata.steps import Source as SourceStep
 
+OTHER_SLOTS = 32
+"""Queries in flight for async steps that wait for something else than a model (ours)."""
 EARLY_CALLS = 50
 """So many calls must have ended before too many failures end a block early (ours)."""
 
@@ -57,44 +60,6 @@ _known: dict[str, dict[str, Any]] = {}
 def forget_models(run: Path) -> None:
     """Begin a run: what its last one found, in a notebook say, may have been another recipe's."""
     _known.pop(str(run), None)
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """A segment, for every rank of it; plain data that pickles."""
-
-    raw: str
-    """The recipe as JSON."""
-    folder: str
-    """The recipe's folder."""
-    block: int
-    """Position of the block in the plan."""
-    segment: int
-    run: str
-    """The run's folder."""
-    block_folder: str
-    fingerprint: str
-    world: int
-    workers: int
-    input_folder: str | None
-    parts: tuple[Part, ...]
-    raw_bytes: int
-    store: str
-    limit: int | None = None
-    endpoints: tuple[tuple[str, str], ...] = ()
-    revisions: tuple[tuple[str, str], ...] = ()
-    offline: bool = False
-    """True in a replay: a call that is not in the store ends the run."""
-    columns: tuple[tuple[str, Any], ...] = ()
-    """Columns that the input has from another recipe, with their types."""
-
-    @property
-    def work(self) -> Path:
-        """Where the segment keeps what is not part of the block's result."""
-        return Path(self.block_folder) / ".work" / f"segment-{self.segment}"
-
-    def marker(self, rank: int) -> Path:
-        return self.work / f"rank-{rank:05d}-of-{self.world:05d}.json"
 
 
 @lru_cache(maxsize=4)
@@ -286,7 +251,7 @@ class RankRun:
     ) -> _Calls | None:
         job = self.job
         names = {name for planned in segment.steps for name in planned.step.model_names()}
-        if not names:
+        if not names and not any(isinstance(p.step, Async) for p in segment.steps):
             return None
         loop = Loop()
         stack.callback(loop.close)
@@ -348,7 +313,7 @@ class RankRun:
                     stream,
                     reject,
                     loop=calls.loop,
-                    slots=calls.client.slots,
+                    slots=calls.client.slots or OTHER_SLOTS,
                     check=calls.check,
                     stopping=ctx.stopping,
                 )

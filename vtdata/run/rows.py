@@ -19,7 +19,7 @@ from vtdata.shards.spill import Spill, partitions_for
 from vtdata.steps import Context, Cut, Global
 
 if TYPE_CHECKING:
-    from vtdata.run.rank import Job
+    from vtdata.run.job import Job
 
 
 _FIELDS = attrgetter(*(item.name for item in fields(Query) if item.init))
