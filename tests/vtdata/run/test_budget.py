@@ -63,6 +63,7 @@ def limit(recipe: Path, **budget: object) -> None:
     recipe.write_text(yaml.safe_dump(data, sort_keys=False))
 
 
+@pytest.mark.slow
 def test_a_budget_is_overshot_by_what_is_in_flight(tmp_path: Path) -> None:
     with start_fake(answer="sum", latency_s=0.2) as fake:
         recipe = full_recipe(tmp_path, 40, until="rollouts")
