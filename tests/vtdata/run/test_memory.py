@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
 import sys
@@ -17,11 +16,15 @@ from tests.runs import environment, full_recipe, manifest_of
 
 MIB = 2**20
 PROGRAM = """
-import json, resource, sys
+import re, resource, sys
 from pathlib import Path
 from vtdata import api
 api.run(Path(sys.argv[1]), out=Path(sys.argv[2]), workers=1)
-print(json.dumps(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss))
+status = Path("/proc/self/status")
+if status.exists():  # ru_maxrss counts what the process was forked from: a large test runner
+    print(int(re.search(r"VmHWM:\\s+(\\d+) kB", status.read_text())[1]) * 1024)
+else:
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 
 
@@ -51,8 +54,8 @@ def test_a_worker_stays_under_600_mb(
             check=False,
         )
     assert done.returncode == 0, done.stderr[-2000:]
-    unit = 1 if sys.platform == "darwin" else 1024
-    peak = json.loads(done.stdout.splitlines()[-1]) * unit
+    peak = int(done.stdout.splitlines()[-1])
+    print(f"peak {peak / MIB:.0f} MiB")
     assert peak < 600 * MIB, f"{peak / MIB:.0f} MiB"
     for block in ("rollouts", "scores"):
         folder = next((tmp_path / "run").glob(f"0*-{block}-*"))
