@@ -13,11 +13,12 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from vtdata.corpora.unite import Unite
 from vtdata.llm import Ledger, open_store
 from vtdata.llm.plan import ModelPlan, estimate
 from vtdata.llm.plan import Plan as Calls
 from vtdata.recipe.fingerprint import fingerprints
-from vtdata.recipe.plan import Block, Plan, load_plan
+from vtdata.recipe.plan import Block, Plan, PlannedStep, load_plan
 from vtdata.records import Query
 from vtdata.records.parts import read_parts
 from vtdata.run.engine import Engine, Input, start_input
@@ -26,7 +27,7 @@ from vtdata.run.flow import station, through
 from vtdata.run.folder import find_block
 from vtdata.run.session import found_revisions
 from vtdata.seeds import NUM_BUCKETS, NUM_RANGES
-from vtdata.steps import Async, Context, Request
+from vtdata.steps import Async, Context, Global, Request
 
 
 def dry_run(
@@ -83,7 +84,7 @@ class _Count:
             done = self._finished(block, at) if exact else None
             for position, planned in enumerate(asking if at is not None else []):
                 assert at is not None
-                known = exact and position == 0
+                known = exact and position == 0 and not _crosses(block, planned)
                 entries.append(self._count(block, planned.name, at, exact=known))
             exact = exact and (done is not None or not asking)
             if done:
@@ -152,6 +153,12 @@ def _as_data(model: ModelPlan) -> dict[str, Any]:
         "usd": model.usd_most,
         "usd_expected": model.usd_expected,
     }
+
+
+def _crosses(block: Block, planned: PlannedStep) -> bool:
+    """True where a step is behind a point that all queries must pass first: not counted exactly."""
+    before = block.steps[: block.steps.index(planned)]
+    return any(isinstance(p.step, Global | Unite) for p in before)
 
 
 def _forget(_query: Query) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
+import polars as pl
 import pytest
 import yaml
 
@@ -12,8 +14,27 @@ from tests.fake_server import Handle, start_fake
 from tests.runs import cli, full_recipe, run_here, sent
 from vtdata import api
 from vtdata.errors import Stopped
+from vtdata.records import Query
+from vtdata.steps import Context, Global, step
 
 CONCURRENCY = 8
+
+
+@step
+class Odd(Global):
+    """Drops the queries of odd buckets, with a view of all of them."""
+
+    reasons = ("odd",)
+
+    def observe(self, query: Query, ctx: Context) -> tuple[Any, ...]:
+        return ()
+
+    def decide(self, table: pl.DataFrame, ctx: Context) -> pl.DataFrame:
+        return table
+
+    def apply(self, query: Query, row: dict[str, Any] | None, ctx: Context) -> None:
+        if query.bucket % 2:
+            query.drop("odd", "odd")
 
 
 def to_send(recipe: Path, **options: object) -> dict[str, tuple[int, bool]]:
@@ -55,6 +76,16 @@ def test_a_dry_run_with_a_limit_and_a_price(tmp_path: Path, fake: Handle) -> Non
     shown = cli("run", recipe, "--dry-run", cwd=tmp_path, fake=fake, COLUMNS="200")
     assert (shown.returncode, shown.stdout) == (0, "")
     assert "40 requests, 0 answered by the store, 40 to send" in shown.stderr
+
+
+def test_a_dry_run_behind_a_global_step_is_an_upper_bound(tmp_path: Path, fake: Handle) -> None:
+    recipe = full_recipe(tmp_path, until="rollouts")
+    data = yaml.safe_load(recipe.read_text())
+    data["stages"][2]["rollouts"].insert(0, {"use": f"{__name__}:Odd"})
+    recipe.write_text(yaml.safe_dump(data, sort_keys=False))
+    assert to_send(recipe) == {"rollouts": (40, False)}
+    run_here(recipe)
+    assert 0 < sent(fake) < 40
 
 
 def limit(recipe: Path, **budget: object) -> None:
