@@ -184,20 +184,17 @@ class Client:
                 f"the store holds no answer to request {key} of model '{request.model}': "
                 "it can't be replayed; run the recipe to buy it"
             )
-        answer, found = self._washed(*await self._bought(lane, request))
-        payload = answer.to_bytes(lane.wire.spec.model, lane.wire.revision)
-        try:
-            await self._store.put(request.bucket, key, payload, final=found.state in FINAL)
-        except (RunError, OSError) as error:
-            self._end(error)  # what can't be kept must not be bought
-            raise
-        return lane.generation(request, key, answer, found, cached=False)
 
-    async def _bought(self, lane: Lane, request: Request) -> tuple[Answer, Reading]:
+        async def keep(answer: Answer, found: Reading) -> Generation:
+            answer, found = self._washed(answer, found)
+            payload = answer.to_bytes(lane.wire.spec.model, lane.wire.revision)
+            await self._store.put(request.bucket, key, payload, final=found.state in FINAL)
+            return lane.generation(request, key, answer, found, cached=False)
+
         try:
-            return await lane.buy(request, self._may_send, self._random)
-        except (RunError, ConfigError) as error:
-            self._end(error)
+            return await lane.buy(request, self._may_send, keep, self._random)
+        except (RunError, ConfigError, OSError) as error:
+            self._end(error)  # what can't be kept must not be bought
             raise
 
     def _may_send(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -106,9 +106,16 @@ class Lane:
         )
 
     async def buy(
-        self, request: Request, may_send: Callable[[], None], dice: random.Random
-    ) -> tuple[Answer, Reading]:
+        self,
+        request: Request,
+        may_send: Callable[[], None],
+        keep: Callable[[Answer, Reading], Awaitable[Generation]],
+        dice: random.Random,
+    ) -> Generation:
         """Send a request until it is answered, refused, or tried often enough.
+
+        The answer's slot is given back when ``keep`` has stored it: after a kill at most as many
+        requests are sent again as there are slots, however slow the disk is.
 
         Raises:
             Stopped: by ``may_send``, before a try.
@@ -122,14 +129,13 @@ class Lane:
             await self.slots.take(first=tries.count > 0)
             try:
                 may_send()
-                answer = await self._try(body, tries, may_send)
+                if (answer := await self._try(body, tries, may_send)) is not None:
+                    return await keep(answer, tries.found or read(answer))
             finally:
                 self.slots.give()
-            if answer is not None:
-                return answer, read(answer) if tries.found is None else tries.found
             if tries.failures >= self.wire.spec.attempts or tries.turned_away >= PATIENCE:
                 answer = self._nothing("error", f"{tries.trouble} (tried {tries.count} times)")
-                return answer, read(answer)
+                return await keep(answer, read(answer))
             await self._pause(tries, may_send, dice)
 
     async def _try(
