@@ -50,7 +50,22 @@ _STRUCTS: dict[str, _Struct] = {
     "pass_rates": _Struct(
         PassRate, ("set", "model", "revision", "n", "correct", "wrong", "truncated", "unscored")
     ),
-    "vote": _Struct(Vote, ("set", "answer", "votes", "asked", "abstained", "margin", "reason")),
+    "vote": _Struct(
+        Vote,
+        (
+            "set",
+            "answer",
+            "votes",
+            "asked",
+            "abstained",
+            "margin",
+            "reason",
+            "answer_type",
+            "num_classes",
+            "undecided",
+            "conflicts",
+        ),
+    ),
     "rollouts": _Struct(
         Rollout,
         (

@@ -102,6 +102,18 @@ class Vote:
     abstained: int
     margin: int
     reason: str
+    answer_type: str | None = None
+    """Type of the largest class's answer (``vtdata.verify.answer_type``), winner or not."""
+    num_classes: int | None = None
+    undecided: int | None = None
+    """Pairs of spellings that nobody could tell apart or hold for the same."""
+    conflicts: int | None = None
+    """Spellings that are equal to two classes."""
+
+    @property
+    def share(self) -> float:
+        """The agreement: votes over rollouts asked for, in [0, 1]."""
+        return self.votes / self.asked if self.asked else 0.0
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 TURN = pa.struct([("role", pa.string()), ("content", pa.string())])
 VERIFIER = pa.struct([("kind", pa.string()), ("spec", pa.string())])
@@ -42,6 +42,10 @@ VOTE = pa.struct(
         ("abstained", pa.int32()),
         ("margin", pa.int32()),
         ("reason", pa.string()),
+        ("answer_type", pa.string()),
+        ("num_classes", pa.int32()),
+        ("undecided", pa.int32()),
+        ("conflicts", pa.int32()),
     ]
 )
 ROLLOUT = pa.struct(

@@ -83,7 +83,10 @@ def queries() -> st.SearchStrategy[Query]:
         pass_rates=st.lists(
             st.builds(PassRate, TEXT, TEXT, TEXT, *[st.integers(0, 99)] * 5), max_size=2
         ),
-        vote=st.none() | st.builds(Vote, TEXT, MAYBE, *[st.integers(0, 9)] * 4, TEXT),
+        vote=st.none()
+        | st.builds(
+            Vote, TEXT, MAYBE, *[st.integers(0, 9)] * 4, TEXT, MAYBE, *[st.integers(0, 9)] * 3
+        ),
         n_correct=st.none() | st.integers(0, 99),
         reasons=st.lists(TEXT, max_size=2),
         into=st.lists(TEXT, max_size=2),

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
+from collections.abc import Callable
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -8,6 +11,7 @@ from hypothesis import strategies as st
 
 from vtdata.errors import ConfigError
 from vtdata.verify import Majority, key, majority
+from vtdata.verify.vote import MAX_LEADERS, TYPES, answer_type
 
 
 def vote(*answers: str | None, min_votes: int = 1, min_share: float = 0.5) -> Majority:
@@ -125,3 +129,183 @@ def test_a_choice_is_keyed_by_option(answer: str, expected: str | None) -> None:
 
 def test_a_huge_number_has_a_key() -> None:
     assert key("1e3999") == key(r"10^{3999}") != key("1e3998")
+
+
+def pairs(*found: str) -> Callable[[str, str], bool | None]:
+    """Equal where named as "a=b", undecided where named as "a?b", in this order only."""
+    told = {tuple(pair.split(sign)): yes for pair in found for sign, yes in SIGNS if sign in pair}
+    return lambda a, b: told.get((a, b), False)
+
+
+SIGNS = (("=", True), ("?", None))
+
+
+@pytest.mark.parametrize(
+    ("answers", "told", "classes", "conflicts", "undecided"),
+    [
+        ("aab", ["a=b"], (0, 0, 0), 0, 0),
+        ("aab", ["b=a"], (0, 0, 1), 0, 0),  # the leader is asked first, and once
+        ("aab", ["a?b"], (0, 0, 1), 0, 1),  # what nobody can decide is not joined
+        ("aaabbc", ["a=b", "b=c"], (0, 0, 0, 0, 0, 1), 0, 0),  # c equals a member, no leader
+        ("aaabbc", ["a=c", "b=c"], (0, 0, 0, 1, 1, 0), 1, 0),  # two leaders: the larger, flagged
+        ("aaabbcc", ["b=c"], (1, 1, 1, 0, 0, 0, 0), 0, 0),  # the largest after joining
+        ("ab", ["a=b"], (0, 0), 0, 0),
+        ("ba", ["a=b"], (0, 0), 0, 0),  # equal votes: the key decides who leads
+    ],
+)
+def test_a_key_joins_the_first_leader(
+    answers: str, told: list[str], classes: tuple[int, ...], conflicts: int, undecided: int
+) -> None:
+    result = majority(list(answers), min_votes=1, min_share=0.1, same=pairs(*told))
+    assert result.classes == classes
+    assert (result.conflicts, result.undecided) == (conflicts, undecided)
+    assert result.num_classes == len(set(classes))
+
+
+def test_algebra_joins_what_keys_hold_apart() -> None:
+    roots = ["sqrt"] * 3 + ["root"] * 2 + ["5"]
+    apart = majority(roots, min_votes=4, min_share=0.6, same=lambda _a, _b: None)
+    joined = majority(roots, min_votes=4, min_share=0.6, same=pairs("sqrt=root"))
+    assert (apart.reason, apart.answer, apart.undecided) == ("too_few_votes", None, 3)
+    assert (joined.reason, joined.answer, joined.votes, joined.margin) == ("majority", "sqrt", 5, 4)
+    assert (apart.share, joined.share) == (0.5, 5 / 6)
+
+
+def test_choices_are_told_apart_by_their_keys_alone() -> None:
+    def never(_a: str, _b: str) -> bool | None:
+        raise AssertionError("asked about two options")
+
+    by = {"choice": 0.5}
+    options = ["41", "42"]
+    result = majority(
+        ["a", "41", "(A)", "b"],
+        min_votes=1,
+        min_share=1.0,
+        min_share_by=by,
+        kind="choice",
+        options=options,
+        same=never,
+    )
+    assert (result.votes, result.reason, result.answer_type) == (3, "majority", "choice")
+
+
+def test_the_questions_about_pairs_are_bounded() -> None:
+    asked: Counter[tuple[str, str]] = Counter()
+
+    def same(a: str, b: str) -> bool:
+        asked[a, b] += 1
+        return False
+
+    num = MAX_LEADERS + 4
+    names = [f"word{'abcdefghijklmnopqrstuvwxyz'[at]}" for at in range(num)]
+    result = majority(names * 2, min_votes=1, min_share=0.01, same=same)
+    assert max(asked.values()) == 1
+    assert asked.total() == MAX_LEADERS * (MAX_LEADERS - 1) // 2 + 4 * MAX_LEADERS
+    assert result.num_classes == num
+    assert result.undecided == 0 + 1 + 2 + 3  # those beyond the bound
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("-3", "numeric"),
+        (r"50\%", "numeric"),
+        ("1,234.5", "numeric"),
+        (r"12\text{ cm}", "numeric"),
+        (r"30^\circ", "numeric"),
+        ("5 m/s^2", "numeric"),
+        (r"2\sqrt{3}", "expression"),
+        ("2x", "expression"),
+        ("xy", "expression"),
+        (r"\infty", "expression"),
+        ("x=3", "expression"),
+        ("1, 2", "set"),
+        ("[0,1)", "set"),
+        (r"\{1,2\}", "set"),
+        (r"\begin{pmatrix}1\end{pmatrix}", "set"),
+        ("Paris", "text"),
+        ("no solution", "text"),
+        ("巴黎", "text"),
+        ("Paris, France", "text"),
+        ("C", "choice"),
+        ("(B)", "choice"),
+        ("x", "expression"),
+        ("True", "binary"),
+        (r"\text{No}", "binary"),
+        ("错", "binary"),
+    ],
+)
+def test_the_type_of_an_answer(answer: str, expected: str) -> None:
+    assert answer_type(answer) == expected
+    assert answer_type(answer, "choice") == answer_type(answer, "math", ["1", "2"]) == "choice"
+
+
+@pytest.mark.parametrize(
+    ("answers", "by", "reason"),
+    [
+        (["yes"] * 8, None, "binary_vote"),
+        (["B"] * 8, {}, "choice_vote"),
+        (["yes"] * 8, {"binary": 1.0}, "majority"),
+        (["yes"] * 7 + ["no"], {"binary": 1.0}, "too_low_share"),
+        (["yes"] * 8, {"choice": 0.5}, "binary_vote"),
+        (["Paris"] * 6 + ["Rome"] * 2, {"text": 0.75}, "majority"),
+        (["Paris"] * 6 + ["Rome"] * 2, {"text": 0.76}, "too_low_share"),
+        (["7"] * 6 + ["8"] * 2, {"text": 0.76}, "majority"),
+        (["7"] * 8, {"numeric": None}, "numeric_vote"),
+        (["yes"] * 4 + ["no"] * 4, None, "tie"),
+        (["yes"] * 3, {"binary": 0.5}, "too_few_votes"),
+    ],
+)
+def test_a_share_for_each_type(
+    answers: list[str], by: dict[str, float | None] | None, reason: str
+) -> None:
+    result = majority(answers, min_votes=4, min_share=0.6, min_share_by=by)
+    assert result.reason == reason
+    assert (result.answer is None) is (reason != "majority")
+
+
+def test_an_unknown_type_is_an_error() -> None:
+    with pytest.raises(ConfigError) as caught:
+        majority(["1"], min_votes=1, min_share=0.5, min_share_by={"number": 0.5})
+    assert str(caught.value).startswith("min_share_by: no answer type 'number';")
+    assert str(caught.value).endswith(", ".join(TYPES))
+
+
+def noise(seed: int) -> Callable[[str, str], bool | None]:
+    """An arbitrary relation: neither transitive nor symmetric, the same for the same pair."""
+
+    def same(a: str, b: str) -> bool | None:
+        raw = f"{seed}|{a}|{b}".encode("utf-8", "surrogatepass")
+        return (True, False, False, None)[hashlib.blake2b(raw).digest()[0] % 4]
+
+    return same
+
+
+ANY = st.lists(st.none() | st.text(max_size=6) | st.sampled_from(SPELLINGS), max_size=24)
+
+
+@given(ANY, st.randoms(use_true_random=False), st.integers(0, 10_000))
+def test_any_order_gives_the_same_classes_whatever_is_equal(
+    answers: list[str | None], random: Random, seed: int
+) -> None:
+    order = list(range(len(answers)))
+    random.shuffle(order)
+    shuffled = [answers[at] for at in order]
+    one, other = (
+        majority(found, min_votes=2, min_share=0.3, same=noise(seed))
+        for found in (answers, shuffled)
+    )
+    assert [one.classes[at] for at in order] == list(other.classes)
+    told = [getattr(one, name) for name in Majority.__slots__ if name != "classes"]
+    assert told == [getattr(other, name) for name in Majority.__slots__ if name != "classes"]
+    assert one.abstained >= answers.count(None)
+    assert one.abstained + sum(index is not None for index in one.classes) == len(answers)
+
+
+@given(ANY, st.sampled_from(["math", "choice"]), st.lists(st.text(max_size=4), max_size=4))
+def test_no_text_is_too_odd_to_vote(
+    answers: list[str | None], kind: str, options: list[str]
+) -> None:
+    result = majority(answers, min_votes=1, min_share=0.1, kind=kind, options=options)
+    assert result.answer_type in (*TYPES, None)
+    assert (result.answer_type is None) is (result.num_classes == 0)
