@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -12,33 +12,38 @@ from vtdata.records import Vote as VoteRecord
 from vtdata.scores.rates import record
 from vtdata.scores.verify import judge
 from vtdata.steps import Context, Map, step
-from vtdata.verify import Majority, answer_kind, key, majority
+from vtdata.verify import TYPES, Majority, answer_kind, majority
 
 VOTABLE = ("math", "choice", "reasoning_gym")
 """Kinds of answer that form classes; a program or an essay doesn't."""
-_BINARY = frozenset({"yes", "no", "true", "false", "是", "否", "对", "错"})
+
+AnswerType = Literal["numeric", "expression", "set", "text", "choice", "binary"]
+Share = Annotated[float, Field(gt=0, le=1)]
 
 
 @step
 class Vote(Map):
     """Let the rollouts of a set vote on the answer.
 
-    Where the query has a reference, the vote is a record of agreement and changes nothing else.
-    Where its verifier is ``vote``, the winner becomes ``answer`` and the rollouts are judged by
-    it; the verifier stays ``vote``, which is how a shard knows that nothing but a vote vouches
-    for the answer. A query with such a label keeps it when another set votes later.
+    Where the query has a reference, the vote is a record of agreement, of types without a label
+    too, and changes nothing else. Where its verifier is ``vote``, the winner becomes ``answer``
+    and the rollouts are judged by it; the verifier stays ``vote``, which is how a shard knows that
+    nothing but a vote vouches for the answer. A query with such a label keeps it when another set
+    votes later. ``calibrate`` behind it can raise the shares to what a precision asks for.
 
-    Answers are one vote if their exact values or canonical spellings are the same. Rollouts that
-    are truncated, failed, dropped or without an answer abstain, and count against the share.
+    Answers are one vote if they have the same canonical key, or equal the leader of a class (see
+    ``vtdata.verify.majority``). Rollouts that are truncated, failed, dropped or without an answer
+    abstain, and count against the share.
 
     Reads the verdicts of the rollout set ``of``. Writes ``vote``, the ``answer_class`` of the
     rollouts, and for a new label ``answer``, the verdicts, the set's pass rate and the
-    summaries. Notes ``labeled``, ``not_votable``. Holds one query in memory.
+    summaries. Notes ``labeled``, ``not_votable``, ``undecided_pairs``, ``conflicts``. Holds one
+    query in memory.
 
     Drops queries, of verifier ``vote`` only: ``no_answers``, ``tie``, ``too_few_votes``,
-    ``too_low_share``, ``choice_vote`` and ``binary_vote`` (guessing alone passes 5 of 8 in 11 % of
-    four-choice and 73 % of binary questions), ``no_rollouts``, ``not_verified`` (the set has not
-    been through ``verify``).
+    ``too_low_share``; ``choice_vote``, ``binary_vote`` and so on where no share is named for the
+    type (guessing alone passes 5 of 8 in 11 % of four-choice and 73 % of binary questions);
+    ``no_rollouts``, ``not_verified`` (the set has not been through ``verify``).
 
     Source: "majority voting" over answers of strong teachers, 3B p.4, which gives neither number
     nor threshold; both are ours, as are classes in place of strings.
@@ -48,13 +53,13 @@ class Vote(Map):
     """The rollout set; None where there is only one."""
     min_votes: Annotated[int, Field(ge=1)] = 4
     """Fewest votes of a winner (ours)."""
-    min_share: Annotated[float, Field(gt=0, le=1)] = 0.6
+    min_share: Share = 0.6
     """Smallest share of a winner in the rollouts asked for, in (0, 1] (ours)."""
-    label_choice: bool = False
-    """Whether a vote may label a question with options (ours)."""
-    label_binary: bool = False
-    """Whether a vote may label a question that is answered by yes or no, true or false (ours)."""
+    min_share_by: dict[AnswerType, Share | None] = Field(default_factory=dict)
+    """The same for single types of answer, for example ``{text: 0.75}``; null gives no label to
+    the type, which is what ``choice`` and ``binary`` get unless they are named here (ours)."""
 
+    version = 2
     needs = ("verdicts",)
     gives = ("vote",)
     reasons = (
@@ -62,8 +67,7 @@ class Vote(Map):
         "tie",
         "too_few_votes",
         "too_low_share",
-        "choice_vote",
-        "binary_vote",
+        *(f"{what}_vote" for what in TYPES),
         "no_rollouts",
         "not_verified",
     )
@@ -76,15 +80,13 @@ class Vote(Map):
             return [query]
         rollouts = [rollout for rollout in query.rollouts if rollout.set == name]
         result = self._count(query, rollouts, kind)
-        query.vote = VoteRecord(
-            name,
-            result.answer,
-            result.votes,
-            result.asked,
-            result.abstained,
-            result.margin,
-            result.reason,
-        )
+        query.vote = record_of(result, name)
+        for note, count in (
+            ("undecided_pairs", result.undecided),
+            ("conflicts", result.conflicts),
+        ):
+            if count:
+                ctx.note(note, count)
         for rollout, index in zip(rollouts, result.classes, strict=True):
             rollout.answer_class = index
         if query.verifier.kind == "vote" and query.answer is None:
@@ -96,32 +98,44 @@ class Vote(Map):
     def _count(self, query: Query, rollouts: list[Rollout], kind: str) -> Majority:
         if any(rollout.live and rollout.verdict is None for rollout in rollouts):
             raise DataError("not_verified", f"query {query.id}: run 'verify' on the set before")
+        by: dict[str, float | None] = {**self.min_share_by}
+        if query.verifier.kind != "vote":  # no label hangs on it
+            by = {what: by.get(what) or self.min_share for what in TYPES}
         return majority(
             [ballot(rollout) for rollout in rollouts],
             min_votes=self.min_votes,
             min_share=self.min_share,
+            min_share_by=by,
             kind=kind,
             options=query.options,
         )
 
     def _label(self, query: Query, name: str, result: Majority) -> None:
-        reason = self._why_not(query, result)
-        if reason is not None:
+        if result.answer is None:
             detail = f"{result.votes} of {result.asked} votes, {result.abstained} abstained"
-            query.drop("vote", reason, detail)
+            query.drop("vote", result.reason, detail)
             return
         query.answer = result.answer
         for rollout in query.rollouts_of(name):
             rollout.verdict = judge(rollout, query)
         record(query, name)
 
-    def _why_not(self, query: Query, result: Majority) -> str | None:
-        if query.options and not self.label_choice:
-            return "choice_vote"
-        if result.answer is None:
-            return result.reason
-        binary = key(result.answer) in {f"text {word}" for word in _BINARY}
-        return "binary_vote" if binary and not self.label_binary else None
+
+def record_of(result: Majority, name: str) -> VoteRecord:
+    """Return what a query keeps of the vote of set ``name``."""
+    return VoteRecord(
+        set=name,
+        answer=result.answer,
+        votes=result.votes,
+        asked=result.asked,
+        abstained=result.abstained,
+        margin=result.margin,
+        reason=result.reason,
+        answer_type=result.answer_type,
+        num_classes=result.num_classes,
+        undecided=result.undecided,
+        conflicts=result.conflicts,
+    )
 
 
 def ballot(rollout: Rollout) -> str | None:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from vtdata.verify.dispatch import CHECKS, Check, answer_kind, gold_check, verify
 from vtdata.verify.extraction import extract
 from vtdata.verify.math import equal
-from vtdata.verify.vote import Majority, key, majority
+from vtdata.verify.vote import TYPES, Majority, answer_type, key, majority
 
 __all__ = [
     "CHECKS",
+    "TYPES",
     "Check",
     "Majority",
     "answer_kind",
+    "answer_type",
     "equal",
     "extract",
     "gold_check",

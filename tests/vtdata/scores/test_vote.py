@@ -5,6 +5,7 @@ from collections import Counter
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from tests.factories import query, rate, rollout
 from vtdata.errors import DataError
@@ -41,7 +42,19 @@ def test_the_winner_becomes_the_label() -> None:
     assert question.live
     assert question.answer == "4"
     assert question.verifier.kind == "vote"  # so that nobody takes it for a gold answer
-    assert question.vote == VoteRecord("teacher", "4", 5, 8, 1, 4, "majority")
+    assert question.vote == VoteRecord(
+        "teacher",
+        "4",
+        votes=5,
+        asked=8,
+        abstained=1,
+        margin=4,
+        reason="majority",
+        answer_type="numeric",
+        num_classes=3,
+        undecided=question.vote.undecided if question.vote else None,
+        conflicts=0,
+    )
     assert [r.answer_class for r in question.rollouts] == [0, 0, 0, 0, 1, 2, None, 0]
     rewards = [r.verdict.reward for r in question.rollouts if r.verdict]
     assert rewards == [1.0, 1.0, 1.0, 1.0, 0.0, None, 0.0, 1.0]
@@ -74,14 +87,40 @@ def test_without_agreement_the_query_goes(answers: list[str | None], reason: str
 
 def test_options_get_no_label_by_default() -> None:
     assert voted(open_query(*"AAAAA", options=["4", "5"])).drop_reason == "choice_vote"
-    labeled = voted(open_query("A", "4", "(a)", "A. 4", "B", options=["4", "5"]), label_choice=True)
+    labeled = voted(
+        open_query("A", "4", "(a)", "A. 4", "B", options=["4", "5"]), min_share_by={"choice": 0.8}
+    )
     assert (labeled.live, labeled.answer) == (True, "4")
     assert [r.answer_class for r in labeled.rollouts] == [0, 0, 0, 0, 1]
     assert (labeled.n_correct, labeled.n_scored) == (4, 5)
 
 
 def test_binary_questions_get_a_label_where_the_recipe_says_so() -> None:
-    assert voted(open_query(*["Yes"] * 4), label_binary=True).answer == "Yes"
+    assert voted(open_query(*["Yes"] * 4), min_share_by={"binary": 1.0}).answer == "Yes"
+
+
+def test_a_share_of_its_own_for_a_type() -> None:
+    words = ["Paris"] * 6 + ["Rome"] * 3
+    assert voted(open_query(*words)).answer == "Paris"
+    assert voted(open_query(*words), min_share_by={"text": 0.75}).drop_reason == "too_low_share"
+    assert voted(open_query(*words), min_share_by={"text": None}).drop_reason == "text_vote"
+    assert voted(open_query(*words), min_share_by={"numeric": 1.0}).answer == "Paris"
+
+
+@pytest.mark.parametrize("by", [{"number": 0.5}, {"text": 0.0}, {"text": 1.5}, {"text": "most"}])
+def test_what_no_share_can_be_is_an_error(by: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        Vote(min_share_by=by)  # ty: ignore[invalid-argument-type] - that is the point
+
+
+def test_undecided_pairs_and_conflicts_are_kept() -> None:
+    notes: Counter[str] = Counter()
+    question = open_query(*["4"] * 4, "x+y*z", "a-b*c")
+    Vote().process(question, Context(seed=1, note=lambda name, n: notes.update({name: n})))
+    assert question.vote is not None
+    assert question.vote.num_classes == 3
+    assert (question.vote.share, question.vote.conflicts) == (4 / 6, 0)
+    assert notes["undecided_pairs"] == (question.vote.undecided or 0)
 
 
 @pytest.mark.parametrize("state", ["truncated", "looped", "failed", "empty", "refused"])
@@ -101,6 +140,13 @@ def test_a_dropped_rollout_abstains() -> None:
     vote = voted(question).vote
     assert vote is not None
     assert (vote.votes, vote.asked, vote.abstained) == (4, 5, 1)
+
+
+@pytest.mark.parametrize("answer", ["yes", "B"])
+def test_a_record_of_agreement_needs_no_label(answer: str) -> None:
+    question = voted(open_query(*[answer] * 8, verifier=Verifier("math"), answer=answer))
+    assert question.vote is not None
+    assert (question.vote.answer, question.vote.reason) == (answer, "majority")
 
 
 def test_a_gold_answer_is_not_outvoted() -> None:
