@@ -134,11 +134,18 @@ def status(run_folder: str | Path) -> dict[str, Any]:
 
 
 def inspect(
-    path: str | Path, *, query: str | None = None, limit: int = 3, rejects: bool = False
+    path: str | Path,
+    *,
+    query: str | None = None,
+    limit: int = 3,
+    rejects: bool = False,
+    table: str | None = None,
 ) -> list[dict[str, Any]]:
-    """Return some rows of a block, part or shard as plain data."""
-    from vtdata.run.look import rows_of
+    """Return some rows of a block, part or shard as plain data, or of a table of a block or run."""
+    from vtdata.run.look import rows_of, table_rows
 
+    if table is not None:
+        return table_rows(Path(path), table, query=query, limit=limit)
     return rows_of(Path(path), query=query, limit=limit, rejects=rejects)
 
 

@@ -187,14 +187,31 @@ def status(run: RunFolder, as_json: AsJson = False) -> None:
 def inspect(
     path: Annotated[Path, typer.Argument(help="A Parquet file, or a block's or a set's folder.")],
     query: Annotated[str | None, typer.Option(help="Only rows whose id begins so.")] = None,
-    limit: Annotated[int, typer.Option(help="At most so many rows.")] = 3,
+    limit: Annotated[
+        int | None, typer.Option(help="At most so many rows. [default: 3, of a table 50]")
+    ] = None,
     rejects: Annotated[bool, typer.Option("--rejects", help="What the block set aside.")] = False,
+    table: Annotated[
+        str | None, typer.Option(metavar="NAME", help="A table that steps logged, of a run too.")
+    ] = None,
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="With --table: for people, as Markdown.")
+    ] = False,
 ) -> None:
     """Print rows as JSON, one per line.
 
     Example: vtdata inspect runs/toy-sft/01-corpora-1a2b3c4d5e --rejects
     """
-    for row in api.inspect(path, query=query, limit=limit, rejects=rejects):
+    if markdown and table is None:
+        raise ConfigError("--markdown is for tables: name one with --table")
+    most = limit if limit is not None else 50 if table else 3
+    rows = api.inspect(path, query=query, limit=most, rejects=rejects, table=table)
+    if markdown:
+        from vtdata.report import markdown_table
+
+        print(markdown_table(rows))
+        return
+    for row in rows:
         print(json.dumps(row, ensure_ascii=False, default=str))
 
 

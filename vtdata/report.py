@@ -19,6 +19,7 @@ from vtdata.recipe.plan import Plan
 from vtdata.run.books import Books
 from vtdata.run.engine import Outcome
 from vtdata.run.folder import Manifest
+from vtdata.run.look import num_logged
 from vtdata.run.session import Result
 
 MAX_BARS = 17
@@ -41,6 +42,7 @@ def report_data(result: Result) -> dict[str, Any]:
                 "steps": outcome.manifest.steps,
                 "models": outcome.manifest.models,
                 "sets": outcome.manifest.sets,
+                "tables": num_logged(outcome.manifest),
             }
             for outcome in result.outcomes
         ],
@@ -206,8 +208,8 @@ def print_report(result: Result, console: Console) -> None:
         console.print(models_table(data["models"]))
     console.print(histogram(data["pass_rates"]))
     for outcome in result.outcomes:
-        for notes in _notes(outcome):
-            console.print(notes)
+        for line in (*_notes(outcome), *_logged(outcome)):
+            console.print(line, soft_wrap=True)
     if result.shards:
         for entry in result.outcomes[-1].manifest.sets:
             console.print(f"set {entry}: {result.shards / entry}", soft_wrap=True)
@@ -227,6 +229,38 @@ def _notes(outcome: Outcome) -> list[str]:
             told = ", ".join(f"{name} {count:,}" for name, count in notes.items())
             lines.append(f"{outcome.block.name}/{entry['name']}: {told}")
     return lines
+
+
+def _logged(outcome: Outcome) -> list[str]:
+    """The tables that the block's steps logged into, and how to read them."""
+    return [
+        f"{outcome.block.name}: table {name} has {count:,} rows; read it with: "
+        f"vtdata inspect {outcome.folder} --table {name} --markdown"
+        for name, count in num_logged(outcome.manifest).items()
+        if count
+    ]
+
+
+def markdown_table(rows: list[dict[str, Any]]) -> str:
+    r"""Return rows as a Markdown table, without the columns in which no row has anything.
+
+    >>> print(markdown_table([{"answer": "a|b", "n": 2, "judge": None}]))
+    | answer | n |
+    |---|---|
+    | a\|b | 2 |
+    """
+    names = [
+        name for name in (rows[0] if rows else {}) if any(row[name] is not None for row in rows)
+    ]
+    lines = [names, *([_cell(row[name]) for name in names] for row in rows)]
+    head, *rest = [f"| {' | '.join(cells)} |" for cells in lines]
+    return "\n".join([head, "|---" * len(names) + "|", *rest]) if rows else "no rows"
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:g}"
+    return "" if value is None else " ".join(str(value).replace("|", "\\|").split())
 
 
 def plan_data(plan: Plan) -> dict[str, Any]:
@@ -276,12 +310,13 @@ def status_table(status: dict[str, Any]) -> Table:
     """How far a run is."""
     title = f"run {status['run']} of recipe {status['recipe']}"
     table = Table(title=title, title_justify="left", box=box.SIMPLE)
-    for name in ("block", "state", "queries", "rejected", "failed calls"):
+    for name in ("block", "state", "queries", "rejected", "failed calls", "tables"):
         table.add_column(name)
     for block in status["blocks"]:
         shown = (block["queries"], block["rejected"], block["failed_calls"])
+        logged = ", ".join(f"{name} {n:,}" for name, n in (block["tables"] or {}).items() if n)
         table.add_row(
-            block["folder"], block["state"], *("" if n is None else f"{n:,}" for n in shown)
+            block["folder"], block["state"], *("" if n is None else f"{n:,}" for n in shown), logged
         )
     return table
 

@@ -116,6 +116,9 @@ class Context:
     """True once the run was asked to end; long loops look at it."""
     note: Callable[[str, int], None] = lambda _name, _count: None
     """Add to a named counter of this step, shown in the report: ``ctx.note("identical", 2)``."""
+    log: Callable[[str, dict[str, Any]], None] = lambda _table, _row: None
+    """Add a row to one of the step's ``tables``: ``ctx.log("ballots", {"query_id": query.id})``.
+    Columns that are left out are null. ``vtdata inspect RUN --table ballots`` shows them."""
 
 
 class Step:
@@ -131,6 +134,9 @@ class Step:
     """Columns it adds to ``query.extra``."""
     creates: ClassVar[bool] = False
     """True where it makes queries with new ids: the runner then shuffles and unites afterwards."""
+    tables: ClassVar[dict[str, pa.Schema]] = {}
+    """Tables it logs rows into for people to read, by name, with their columns: text, numbers and
+    booleans, in the order by which rows are sorted. Several steps of a recipe may share one."""
     reasons: ClassVar[tuple[str, ...]] = ()
     """The reasons for which it rejects queries or drops rollouts: keys in the report."""
 

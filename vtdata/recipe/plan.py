@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from vtdata.corpora.checks import Check
 from vtdata.corpora.unite import Unite
 from vtdata.errors import ConfigError
@@ -20,7 +22,7 @@ from vtdata.llm.model import ModelSpec
 from vtdata.recipe.catalog import STAGES, find, lookup
 from vtdata.recipe.explain import explain
 from vtdata.recipe.model import From, RecipeModel
-from vtdata.recipe.rules import check_budget, no_literal_secrets
+from vtdata.recipe.rules import check_budget, check_tables, no_literal_secrets, no_twins
 from vtdata.recipe.source import Source, load_yaml, override, spell
 from vtdata.records import query_schema
 from vtdata.steps import Cut, Global, Keep, Step
@@ -157,7 +159,7 @@ def build_plan(source: Source, folder: Path, *, code: bool = True) -> Plan:
             continue
         blocks.append(_block(source, (*path, name), name, body, len(blocks) + 1, code=code))
     _check_kinds(source, blocks, start)
-    _no_twins(source, [block.name for block in blocks], start)
+    no_twins(source, [block.name for block in blocks], first=0 if start is None else 1)
     resolved, columns = _resolve(source, blocks, recipe, open_start=start is not None)
     return Plan(recipe, tuple(resolved), folder, source.data, start, columns)
 
@@ -314,17 +316,6 @@ def _check_kinds(source: Source, blocks: list[Block], start: From | None) -> Non
             raise ConfigError(f"{place}: sft and rl belong to a shards block, and it needs one")
 
 
-def _no_twins(source: Source, names: list[str], start: From | None) -> None:
-    seen: set[str] = set()
-    for index, name in enumerate(names, start=0 if start is None else 1):
-        if name in seen:
-            raise ConfigError(
-                f"{source.where(('stages', index))}: block '{name}' comes twice: "
-                f"give one a label, for example '{name.partition('.')[0]}.second'"
-            )
-        seen.add(name)
-
-
 def _resolve(
     source: Source, blocks: list[Block], recipe: RecipeModel, *, open_start: bool
 ) -> tuple[list[Block], dict[str, Any]]:
@@ -332,6 +323,7 @@ def _resolve(
     there: set[str] = set()
     sets: list[str] = []
     columns: dict[str, Any] = {}
+    tables: dict[str, pa.Schema] = {}
     resolved: list[Block] = []
     for block in blocks:
         place = f"{source.file}: block '{block.name}'"
@@ -350,6 +342,7 @@ def _resolve(
                 )
             sets += [made] if made else []
             there.update(_facet(step, fact, made) for fact in step.gives)
+            check_tables(step, tables, where)
             for name, kind in step.writes.items():
                 if name in _FIXED:
                     raise ConfigError(f"{where}: every query has a column '{name}': rename yours")

@@ -1,11 +1,14 @@
-"""What a recipe's top level may not say, beyond what its types allow."""
+"""What a recipe may not say, beyond what its types allow."""
 
 from __future__ import annotations
+
+import pyarrow as pa
 
 from vtdata.errors import ConfigError
 from vtdata.llm.secrets import has_env
 from vtdata.recipe.model import RecipeModel
 from vtdata.recipe.source import Path_, Source
+from vtdata.steps import Step
 
 _SECRET_KEYS = frozenset({"api_key", "apikey", "authorization", "password", "secret", "token"})
 _HEADER = "name it in api_key_env or in a header"
@@ -49,3 +52,35 @@ def _written(source: Source, path: Path_, way: str = 'write "${env:NAME}"') -> s
         f"{source.where(path)}: what looks like a secret would be written to disk with the recipe: "
         f"put it into the environment and {way}"
     )
+
+
+def no_twins(source: Source, names: list[str], *, first: int) -> None:
+    """Refuse two blocks of one name; ``first`` is the position of the first in ``stages``."""
+    seen: set[str] = set()
+    for index, name in enumerate(names, start=first):
+        if name in seen:
+            raise ConfigError(
+                f"{source.where(('stages', index))}: block '{name}' comes twice: "
+                f"give one a label, for example '{name.partition('.')[0]}.second'"
+            )
+        seen.add(name)
+
+
+def check_tables(step: Step, tables: dict[str, pa.Schema], where: str) -> None:
+    """Add the tables that a step logs into to those of the steps before it.
+
+    Raises:
+        ConfigError: a name that can't be a folder's, a column that has no order, or another
+            step's table with other columns.
+    """
+    for name, schema in step.tables.items():
+        if not name.isidentifier() or not name.isascii():
+            raise ConfigError(f"{where}: table '{name}' needs a name of letters, digits and _")
+        nested = [field.name for field in schema if pa.types.is_nested(field.type)]
+        if nested or "step" in schema.names:
+            raise ConfigError(
+                f"{where}: table '{name}' has column '{[*nested, 'step'][0]}': columns hold text, "
+                "numbers and booleans, and 'step' is the runner's own"
+            )
+        if tables.setdefault(name, schema) != schema:
+            raise ConfigError(f"{where}: table '{name}' has other columns before it")

@@ -36,6 +36,8 @@ from vtdata.run.progress import progress_folder
 from vtdata.run.rank import RankStep, failure_sentence, num_failed, num_finished
 from vtdata.run.rows import REST
 from vtdata.run.sets import cut_sets
+from vtdata.run.tables import FOLDER as TABLES
+from vtdata.run.tables import TableFile, declared, merge
 from vtdata.steps import Context, Global
 
 Say = Callable[[str], None]
@@ -222,6 +224,7 @@ class Engine:
             rejects=[Part.load(part) for result in everything for part in result["rejects"]],
             steps=[_step_entry(planned, books) for planned in _reported(block)],
             decisions=sorted(path.name for path in folder.glob("decisions/*.parquet")),
+            tables=_merged_tables(block, folder, results),
             models=models,
             failed=num_failed(models),
         )
@@ -302,6 +305,19 @@ def _step_entry(planned: PlannedStep, books: Mapping[str, Books]) -> dict[str, A
         "settings": json.loads(json.dumps(settings, default=str)),
         "books": books.get(planned.name, Books()).dump(),
     }
+
+
+def _merged_tables(
+    block: Block, folder: Path, results: list[list[dict[str, Any]]]
+) -> dict[str, list[TableFile]]:
+    """Write what the steps of all ranks and segments logged."""
+    clear(folder / TABLES)  # a kill between this and the manifest leaves some
+    runs: dict[str, list[Path]] = {}
+    for segment, found in enumerate(results):
+        work = folder / ".work" / f"segment-{segment}"
+        for table, names in (pair for result in found for pair in result["tables"].items()):
+            runs.setdefault(table, []).extend(work / name for name in names)
+    return merge(folder, runs, declared(block.steps))
 
 
 def _merged_books(results: list[dict[str, Any]]) -> dict[str, Books]:

@@ -13,6 +13,7 @@ from vtdata.errors import DataError, RunError, Stopped, VtdataError
 from vtdata.recipe.plan import PlannedStep
 from vtdata.records import Query
 from vtdata.run.books import Before, Books, before, settle
+from vtdata.run.tables import Tables
 from vtdata.steps import Async, Context, Global, Keep, Map
 from vtdata.steps import Source as SourceStep
 
@@ -110,10 +111,11 @@ class Station:
             query.renamed()
 
 
-def station(planned: PlannedStep, ctx: Context) -> Station:
-    """Give a step its books and a context that notes into them."""
+def station(planned: PlannedStep, ctx: Context, tables: Tables | None = None) -> Station:
+    """Give a step its books and a context that notes into them, and logs into ``tables``."""
     books = Books()
-    return Station(planned, books, dataclasses.replace(ctx, note=books.note))
+    log = tables.logger(planned) if tables else ctx.log
+    return Station(planned, books, dataclasses.replace(ctx, note=books.note, log=log))
 
 
 def from_sources(stations: Iterable[Station], reject: Reject) -> Iterator[Query]:

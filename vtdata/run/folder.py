@@ -2,7 +2,7 @@
 
     runs/<name>/
       recipe.yaml                 as resolved
-      01-corpora-<fp>/            part-*.parquet, rejects/part-*.parquet, manifest.json
+      01-corpora-<fp>/            part-*.parquet, rejects/part-*.parquet, tables/, manifest.json
       ...
       store/                      the generation store
       logs/                       one folder per block
@@ -24,6 +24,7 @@ from vtdata.errors import ConfigError, RunError
 from vtdata.recipe.plan import Block
 from vtdata.records.parts import Part
 from vtdata.run.books import Books
+from vtdata.run.tables import TableFile
 
 MANIFEST = "manifest.json"
 FP_DIGITS = 10
@@ -67,6 +68,8 @@ class Manifest:
     decisions: list[str] = field(default_factory=list)
     sets: list[str] = field(default_factory=list)
     """Folders of training sets, each with a manifest of its own."""
+    tables: dict[str, list[TableFile]] = field(default_factory=dict)
+    """Files of the tables that steps logged into, by table; none where nothing was logged."""
     models: dict[str, Any] = field(default_factory=dict)
     """Per model: identity and counts of calls."""
     failed: int = 0
@@ -109,6 +112,10 @@ def load_manifest(folder: Path) -> Manifest | None:
     try:
         data["parts"] = [Part.load(part) for part in data["parts"]]
         data["rejects"] = [Part.load(part) for part in data["rejects"]]
+        data["tables"] = {
+            name: [TableFile(**file) for file in files]
+            for name, files in data.get("tables", {}).items()
+        }
         return Manifest(**data)
     except (KeyError, TypeError) as error:
         raise RunError(

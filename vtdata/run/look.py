@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,13 @@ from vtdata.run.folder import (
     block_folder,
     find_block,
     load_manifest,
+    need_manifest,
     read_json,
 )
 from vtdata.run.progress import read_progress
 from vtdata.run.session import RECIPE_NOTE, found_revisions
+from vtdata.run.tables import read_table
+from vtdata.text import nearest
 
 
 def run_plan(run: Path) -> tuple[Plan, dict[str, Any]]:
@@ -62,6 +66,7 @@ def run_status(run: Path) -> dict[str, Any]:
                 "rejected": _rejected(manifest) if manifest else None,
                 "failed_calls": manifest.failed if manifest else None,
                 "ranks_done": len(begun) if not manifest else None,
+                "tables": num_logged(manifest) if manifest else None,
             }
         )
     return {
@@ -70,6 +75,11 @@ def run_status(run: Path) -> dict[str, Any]:
         "blocks": blocks,
         "ranks": read_progress(run),
     }
+
+
+def num_logged(manifest: Manifest) -> dict[str, int]:
+    """Rows of each table that the block's steps logged into."""
+    return {name: sum(f.rows for f in files) for name, files in manifest.tables.items()}
 
 
 def _rejected(manifest: Manifest) -> int:
@@ -99,6 +109,38 @@ def rows_of(path: Path, *, query: str | None, limit: int, rejects: bool) -> list
                     if len(rows) >= limit:
                         return rows
     return rows
+
+
+def table_rows(path: Path, table: str, *, query: str | None, limit: int) -> list[dict[str, Any]]:
+    """Return rows of a table that steps logged into, of a block or of all finished blocks of a run.
+
+    Args:
+        path: a run's folder, or a block's.
+        table: its name.
+        query: only rows whose ``query_id`` begins with this.
+        limit: at most so many.
+
+    Raises:
+        ConfigError: there is no such table.
+    """
+    folders = [path]
+    if not (path / MANIFEST).exists():
+        blocks = run_status(path)["blocks"]
+        folders = [path / block["folder"] for block in blocks if block["state"] == "finished"]
+    manifests = {folder: need_manifest(folder) for folder in folders}
+    known = sorted({name for manifest in manifests.values() for name in manifest.tables})
+    if table not in known:
+        raise ConfigError(
+            f"{path} has no table '{table}';{nearest(table, known)} there is: "
+            f"{', '.join(known) or 'none'}"
+        )
+    rows = (
+        row
+        for folder, manifest in manifests.items()
+        for row in read_table(folder, manifest.tables.get(table, []))
+        if query is None or str(row.get("query_id", "")).startswith(query)
+    )
+    return list(islice(rows, limit))
 
 
 def _files(path: Path, *, rejects: bool) -> Iterator[Path]:

@@ -43,6 +43,7 @@ from vtdata.run.fused import Loop, fatal_first, fused
 from vtdata.run.job import Job
 from vtdata.run.progress import Progress
 from vtdata.run.rows import REST, Cutter, Observer
+from vtdata.run.tables import Tables
 from vtdata.seeds import NUM_BUCKETS, NUM_RANGES, ranges_of
 from vtdata.steps import Async, Context, Cut, Step
 from vtdata.steps import Source as SourceStep
@@ -176,8 +177,9 @@ class RankRun:
         folders = [job.work, Path(job.block_folder) / "rejects"]
         if is_last:
             folders.append(Path(job.block_folder))
+        logged = [f"{kind}-{self.rank:05d}-*" for kind in ("spill", "table")]
         for folder in folders:
-            for pattern in (f"{self._stem(folder)}-*", f"spill-{self.rank:05d}-*"):
+            for pattern in (f"{self._stem(folder)}-*", *logged):
                 for path in folder.glob(pattern):
                     path.unlink()
 
@@ -208,8 +210,9 @@ class RankRun:
         )
         calls = self._calls(plan, segment, ledger, stack)
         ctx = self._context(plan, ledger, calls)
-        stations = [station(planned, ctx) for planned in segment.steps]
-        applier = station(segment.applies, ctx) if segment.applies else None
+        tables = Tables(job.work, self.rank)
+        stations = [station(planned, ctx, tables) for planned in segment.steps]
+        applier = station(segment.applies, ctx, tables) if segment.applies else None
         for at in stations:
             at.planned.step.open(at.ctx)
         schema = query_schema({**dict(job.columns), **plan.columns})
@@ -237,7 +240,8 @@ class RankRun:
                 cutter.cut(query)
             else:
                 kept.add(query)
-        return self._result(stations, applier, kept, rejected, calls, observer, cutter)
+        result = self._result(stations, applier, kept, rejected, calls, observer, cutter)
+        return {**result, "tables": tables.close(block.steps)}
 
     def _cutter(
         self, stations: list[Station], ctx: Context, reject: Callable[[Query], None]
