@@ -1,22 +1,24 @@
 """Families of ``reasoning_gym``, scored by the family's own scorer.
 
-The package is imported when the first such answer is judged: it takes two seconds.
+The scorer runs in a child with limits on time and memory (``vtdata.verify.guard``): some loop or
+grow without end on a strange answer. The package is imported there, by the first such answer.
 
-Some of its scorers run the answer as Python (``eval``, or sympy's ``parse_expr``, which evaluates
-too). A model's text must never get there: for those families an answer passes a narrow alphabet
-first, in which nothing can be called, or the family isn't judged at all.
+A child is no sandbox. Some scorers run the answer as Python (``eval``, or sympy's ``parse_expr``,
+which evaluates too). A model's text must never get there: for those families an answer passes a
+narrow alphabet first, in which nothing can be called, or the family isn't judged at all.
 """
 
 from __future__ import annotations
 
-import functools
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from importlib.util import find_spec
 from typing import Any
 
 from vtdata.errors import ConfigError
 from vtdata.records import Verdict
+from vtdata.verify import guard
 from vtdata.verify.extraction import extract
 
 _ARITHMETIC = re.compile(r"(?!.*\*\s*\*)[0-9+\-*/(). ]{1,200}")
@@ -32,9 +34,8 @@ _FORMS = {
 UNSAFE = frozenset({"simple_integration", "intermediate_integration", "polynomial_multiplication"})
 """Families whose scorer evaluates algebra that no alphabet makes harmless."""
 _MAX_CHARS = 20_000
-
-_RAISED = (ArithmeticError, AssertionError, AttributeError, LookupError, NameError)
-_RAISED += (RuntimeError, SyntaxError, TypeError, ValueError)
+_LIMIT_S = 10.0
+"""For making the family's generator, at most 0.6 s, and for the score (ours)."""
 
 
 def check(
@@ -50,11 +51,12 @@ def check(
         options: not read.
 
     Reasons: ``correct``, ``wrong``, ``partial_credit`` (a score between 0 and 1 is not a right
-    answer), ``bad_form``, ``no_answer`` (0.0); ``bad_spec``, ``scorer_error``, ``scorer_unsafe``
-    (None).
+    answer), ``bad_form``, ``no_answer`` (0.0); ``bad_spec``, ``scorer_error``, ``scorer_timeout``,
+    ``scorer_memory``, ``scorer_died``, ``scorer_unsafe`` (None).
 
     Raises:
         ConfigError: reasoning_gym isn't installed.
+        InfraError: the guard's helper can't be started.
     """
     del answer, options
     family, entry, config = spec.get("family"), spec.get("entry"), spec.get("config") or {}
@@ -68,29 +70,17 @@ def check(
     form = _FORMS.get(family)
     if len(found) > _MAX_CHARS or (form and not form.fullmatch(found)):
         return Verdict(0.0, "bad_form", answer=found)
-    scorer = _scorer(family, json.dumps(config, sort_keys=True))
-    if scorer is None:
-        return Verdict(None, "bad_spec", answer=found)
-    try:
-        score = float(scorer(found, entry))
-    except _RAISED:
-        return Verdict(None, "scorer_error", answer=found)
-    if score >= 1.0:
-        return Verdict(1.0, "correct", answer=found)
-    return Verdict(0.0, "partial_credit" if score > 0 else "wrong", answer=found)
-
-
-@functools.lru_cache(maxsize=256)
-def _scorer(family: str, config: str) -> Callable[[str, dict[str, Any]], float] | None:
-    """The family's ``score_answer``; None where the family or its settings are unknown."""
-    try:
-        import reasoning_gym
-    except ImportError as error:
+    args = [family, json.dumps(config, sort_keys=True), found, entry]
+    reply = guard.ask("score", args, limit_s=_LIMIT_S)
+    if reply.reason == "error" and find_spec("reasoning_gym") is None:
         raise ConfigError(
             f"family '{family}' is scored by reasoning_gym, which isn't installed: "
             "pip install reasoning-gym"
-        ) from error
-    try:
-        return reasoning_gym.create_dataset(family, **json.loads(config)).score_answer
-    except (AssertionError, TypeError, ValueError):
-        return None
+        )
+    if reply.reason != "ok":
+        return Verdict(None, f"scorer_{reply.reason}", answer=found)
+    if reply.value is None:
+        return Verdict(None, "bad_spec", answer=found)
+    if reply.value >= 1.0:
+        return Verdict(1.0, "correct", answer=found)
+    return Verdict(0.0, "partial_credit" if reply.value > 0 else "wrong", answer=found)
