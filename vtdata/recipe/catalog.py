@@ -27,6 +27,7 @@ STEPS: dict[str, dict[str, str]] = {
     "scores": {
         "verify": "vtdata.scores.verify:Verify",
         "vote": "vtdata.scores.vote:Vote",
+        "calibrate": "vtdata.scores.calibrate:Calibrate",
     },
     "selections": {
         "verified": "vtdata.selections.verified:Verified",
