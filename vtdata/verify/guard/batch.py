@@ -88,7 +88,7 @@ class Batch:
             self.replies[n] = Reply(None, "error", 0.0, detail)
             return
         try:
-            child = link.child(self._job)
+            child = self._hand_over(link, self._frames[n])
         except HelperLost:
             self._lose(n)
             raise
@@ -97,11 +97,24 @@ class Batch:
             return
         self._busy[child.sock.fileno()] = _Work(child, n, time.monotonic())
         self._poll.register(child.sock, select.POLLIN)
-        try:
+
+    def _hand_over(self, link: Link, frame: bytes) -> Child | str:
+        """Send a request to a child; one that died while idle isn't this request's doing."""
+        while True:
+            was_idle = bool(link.idle)
+            child = link.child(self._job)
+            if isinstance(child, str):
+                return child
             child.sock.settimeout(self._limit_s)
-            child.sock.sendall(self._frames[n])
-        except OSError:
-            pass  # it died while idle, or doesn't read: the clock or its end will say so
+            try:
+                child.sock.sendall(frame)
+            except (BrokenPipeError, ConnectionResetError):
+                if was_idle:
+                    link.discard(child)
+                    continue
+            except TimeoutError:
+                pass  # it doesn't read: the clock will say so
+            return child
 
     def _wait(self, link: Link) -> None:
         first = min(work.begin for work in self._busy.values()) + self._limit_s

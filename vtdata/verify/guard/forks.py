@@ -9,9 +9,9 @@ import logging
 import os
 import signal
 import socket
+from typing import Any
 
 from vtdata.verify.guard.child import Job, describe, live
-from vtdata.verify.guard.jobs import JOBS
 from vtdata.verify.guard.limits import let_memory_errors_through
 from vtdata.verify.guard.wire import Inbox, pack
 
@@ -22,7 +22,7 @@ _LOOK_S = 2.0
 
 
 class Forks:
-    """Serves one host: ``["fork", job]`` and ``["end", pid]``, one at a time.
+    """Serves one host: ``["fork", job, target]`` and ``["end", pid]``, one at a time.
 
     The answer to the first is ``[pid, jobs]`` with the socket to the child as a file descriptor,
     or ``[None, why]``; to the second ``[how]``, how the child ended. The host talks to the child
@@ -51,11 +51,11 @@ class Forks:
             for pid in list(self._children):
                 self._end(pid)
 
-    def _do(self, what: str, argument: str | int) -> None:
-        if what == "end" and isinstance(argument, int):
-            self._host.sendall(pack([self._end(argument)]))
+    def _do(self, what: str, *arguments: Any) -> None:
+        if what == "end":
+            self._host.sendall(pack([self._end(*arguments)]))
             return
-        failed = self._warm(str(argument))
+        failed = self._warm(*arguments)
         if failed:
             self._host.sendall(pack([None, failed]))
             return
@@ -64,11 +64,11 @@ class Forks:
             message = pack([pid, list(self._functions)])
             socket.send_fds(self._host, [message], [sock.fileno()])
 
-    def _warm(self, job: str) -> str:
+    def _warm(self, job: str, target: str) -> str:
         """Import the job's module and heat its caches; returns what went wrong."""
         if job in self._functions:
             return ""
-        module_name, _, name = JOBS[job].partition(":")
+        module_name, _, name = target.partition(":")
         try:
             module = importlib.import_module(module_name)
             function = getattr(module, name)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from vtdata.errors import InfraError
+from vtdata.verify.guard.jobs import JOBS
 from vtdata.verify.guard.wire import READ_BYTES, Inbox, pack
 
 _SILENCE_S = 120.0
@@ -81,7 +82,7 @@ class Link:
                 return child
             self.discard(child)
         try:
-            self._sock.sendall(pack(["fork", job]))
+            self._sock.sendall(pack(["fork", job, JOBS[job]]))
             data, fds, _, _ = socket.recv_fds(self._sock, READ_BYTES, 1)
             [(pid, more)] = self._inbox.feed(data)  # one small message, sent whole
         except (EOFError, OSError) as error:
