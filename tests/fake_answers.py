@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from hashlib import blake2b, shake_256
 from typing import Any
 
+from tests.fake_judge import said
+
 WORDS = (  # noqa: SIM905
     "amber badger cobalt dolphin ebony falcon green heron indigo jackal khaki lemur magenta newt "
     "ochre otter purple quail red salmon teal urchin violet walrus yellow zebra"
@@ -27,7 +29,7 @@ class Setting:
     no_models: bool = False
     key: str | None = None
     answer: str = "words"
-    """words, or sum: solve "a + b" of the last message."""
+    """words; sum: solve "a + b" of the last message; judge: see ``tests.fake_judge``."""
     words: int = 24
     filler_bytes: int = 0
     """So much text without meaning stands before every answer, which no compression makes small."""
@@ -95,6 +97,8 @@ def _words(setting: Setting, body: dict[str, Any], digest: bytes) -> str:
         right = fraction_of(digest, "right") < setting.right_share
         c = a + b if right else a + b + 1 + digest[0] % 9
         text = f"{a} + {b} = {c}. The answer is \\boxed{{{c}}}."
+    elif setting.answer == "judge":
+        text = said(body, digest)
     else:
         chosen = blake2b(digest, digest_size=setting.words % 65 or 64).digest()
         text = " ".join(WORDS[byte % len(WORDS)] for byte in chosen)

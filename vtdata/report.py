@@ -336,6 +336,12 @@ def calls_lines(entries: list[dict[str, Any]]) -> list[str]:
                 f"  about {calls['prompt_tokens']:,} prompt tokens (estimated from characters), "
                 f"at most {calls['completion_tokens_max']:,} completion tokens; {cost}",
             ]
+            lines += [f"  {entry['bound']}"] if entry["bound"] else []
+        if entry["unknown"]:
+            lines.append(
+                f"{entry['block']}, step {entry['step']}: what {entry['unknown']:,} queries ask "
+                "hangs on answers that are not there yet, and is not counted"
+            )
     return lines or ["no model is asked: nothing to send, nothing to pay"]
 
 

@@ -186,8 +186,14 @@ class Keep(Step):
 class Async(Step):
     """Waits for model calls; the runner keeps many queries in flight."""
 
-    def requests(self, query: Query, ctx: Context) -> list[Request]:
-        """The model calls that this query surely causes; what ``--dry-run`` counts."""
+    bound: ClassVar[str | None] = None
+    """Where ``requests`` are a bound and not what is surely asked: a sentence that says so."""
+
+    def requests(self, query: Query, ctx: Context) -> list[Request] | None:
+        """The model calls that this query surely causes; what ``--dry-run`` counts.
+
+        None where that hangs on answers which nobody has yet.
+        """
         del query, ctx
         return []
 

@@ -28,6 +28,7 @@ STEPS: dict[str, dict[str, str]] = {
         "verify": "vtdata.scores.verify:Verify",
         "vote": "vtdata.scores.vote:Vote",
         "calibrate": "vtdata.scores.calibrate:Calibrate",
+        "judge_answers": "vtdata.scores.judge:JudgeAnswers",
     },
     "selections": {
         "verified": "vtdata.selections.verified:Verified",

@@ -42,8 +42,9 @@ def dry_run(
     """Return, per block and step that asks a model, the calls it would send.
 
     Returns:
-        One entry per step: block, step, ``exact`` (False: an upper bound) and ``models``, with
-        requests, in_store, to_send, tokens and usd by the model's name in the recipe.
+        One entry per step: block, step, ``exact`` (False: an upper bound), ``bound`` (what the
+        step says about it), ``unknown`` (queries of which nobody can tell yet) and ``models``,
+        with requests, in_store, to_send, tokens and usd by the model's name in the recipe.
     """
     plan = load_plan(recipe, settings, code=code)
     run = out or Path("runs") / plan.recipe.name
@@ -114,13 +115,24 @@ class _Count:
         assert isinstance(step, Async)
         ctx = Context(seed=self._plan.recipe.seed, folder=self._plan.folder)
         step.open(ctx)
-        asked = (
-            request
-            for query in self._queries(block, name, at, ctx, exact=exact)
-            for request in step.requests(query, ctx)
-        )
-        models = {model.name: _as_data(model) for model in self._estimate(asked).models}
-        return {"block": block.name, "step": name, "exact": exact, "models": models}
+        unknown = 0
+
+        def asked() -> Iterator[Request]:
+            nonlocal unknown
+            for query in self._queries(block, name, at, ctx, exact=exact):
+                requests = step.requests(query, ctx)
+                unknown += requests is None
+                yield from requests or ()
+
+        models = {model.name: _as_data(model) for model in self._estimate(asked()).models}
+        return {
+            "block": block.name,
+            "step": name,
+            "exact": exact and step.bound is None and not unknown,
+            "bound": step.bound,
+            "unknown": unknown,
+            "models": models,
+        }
 
     def _estimate(self, asked: Iterator[Request]) -> Calls:
         if not self._store.exists():

@@ -113,7 +113,7 @@ def _calls_of(stations: list[Station], query: Query) -> int:
     at = next(at for at in stations if at.waits)
     step = at.planned.step
     assert isinstance(step, Async)
-    return max(1, len(step.requests(query, at.ctx)))
+    return max(1, len(step.requests(query, at.ctx) or ()))
 
 
 def fused(
