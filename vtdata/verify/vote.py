@@ -54,7 +54,7 @@ class Majority:
     undecided: int
     """Pairs of spellings that nobody could tell apart or hold for the same."""
     conflicts: int
-    """Spellings that are equal to two classes; each is with the larger one."""
+    """Spellings that are equal to two leaders, or to a leader and not to what joined it before."""
     answer_type: str | None
     """Type of the largest class's answer, label or not; None where there are no answers."""
 
@@ -76,8 +76,8 @@ class _Group:
 def key(answer: str, kind: str = "math", options: Sequence[str] = ()) -> str | None:
     r"""Return the class of an answer: two answers with one key are the same vote.
 
-    Numbers by exact value, choices by option, everything else by canonical spelling. None where
-    the answer names nothing, which is an abstention.
+    Numbers by exact value, percents among themselves, choices by option, everything else by
+    canonical spelling. None where the answer names nothing, which is an abstention.
 
     Args:
         answer: as extracted.
@@ -85,7 +85,7 @@ def key(answer: str, kind: str = "math", options: Sequence[str] = ()) -> str | N
         options: the query's options, in order.
 
     >>> key("0.50"), key(r"\dfrac12"), key(r"50\%")
-    ('number 1/2', 'number 1/2', 'number 1/2')
+    ('number 1/2', 'number 1/2', 'percent 1/2')
     >>> key("(b)", "choice", ["41", "42"]), key("42", "choice", ["41", "42"])
     ('option 1', 'option 1')
     """
@@ -94,8 +94,10 @@ def key(answer: str, kind: str = "math", options: Sequence[str] = ()) -> str | N
         return f"option {','.join(map(str, picked))}" if picked else None
     value = number(answer)
     if value is not None:
-        # Hexadecimal, since Python refuses to write more than 4,300 decimal digits.
-        return f"number {value.value.numerator:x}/{value.value.denominator:x}"
+        # Whether 50 % is 50 or 1/2 is settled among all answers. Hexadecimal, since Python refuses
+        # to write more than 4,300 decimal digits.
+        sort = "percent" if value.percent else "number"
+        return f"{sort} {value.value.numerator:x}/{value.value.denominator:x}"
     text = normal(answer)
     return f"text {text}" if text else None
 
@@ -142,12 +144,13 @@ def majority(
 
     Answers with one key are one vote. Keys are then taken by their votes, the largest first, and
     by the key itself where votes are equal; each joins the first class before it whose first key,
-    the leader, is the ``same``, else leads a class of its own. So the classes depend on which
-    answers there are and not on the order they came in, even where ``same`` is not transitive,
-    nor symmetric: no answer joins a class because it equals a mere member, and what a spelling
-    such as 28 % stands for is settled once, against the leader. A pair that can't be decided is
-    not joined. Each pair is asked about at most once; a key is compared with the first
-    ``MAX_LEADERS`` leaders only, and is undecided towards those beyond.
+    the leader, is the ``same``, unless a key that joined before is not the same, else it leads a
+    class of its own. So the classes depend on which answers there are and not on the order they
+    came in, even where ``same`` is not transitive, nor symmetric, and what can mean two things
+    means one of them in one vote: where 28 % led, and 28 joined it, 0.28 can't, and no answer
+    joins a class because it equals a mere member. A pair that can't be decided is not joined. Each
+    pair is asked about at most once; a key is compared with the first ``MAX_LEADERS`` leaders and
+    members of a class only, and is undecided towards leaders beyond.
 
     The answer shown is the leader's most frequent spelling, then the shortest, then the first in
     alphabetical order.
@@ -184,7 +187,7 @@ def majority(
     keys = [None if answer is None else key(answer, kind, options) for answer in answers]
     groups = _groups(answers, keys)
     voted = sum(group.votes for group in groups)
-    led = _lead(groups, None if kind == "choice" else same)
+    led = _lead(groups, _differ if kind == "choice" else same)
     votes = [group.votes for group in led.ranked[:2]] + [0, 0]
     found = led.ranked[0].answer if led.ranked else None
     what = answer_type(found, kind, options) if found is not None else None
@@ -199,7 +202,7 @@ def majority(
         margin=votes[0] - votes[1],
         classes=tuple(None if k is None else led.index[k] for k in keys),
         num_classes=len(led.ranked),
-        undecided=led.undecided,
+        undecided=0 if kind == "choice" else led.undecided,
         conflicts=led.conflicts,
         answer_type=what,
     )
@@ -247,25 +250,52 @@ class _Led:
     conflicts: int
 
 
-def _lead(groups: Sequence[_Group], same: Same | None) -> _Led:
-    leaders: list[_Group] = []
-    leader_of: dict[str, str] = {}
-    undecided = conflicts = 0
-    for group in groups:
-        asked = leaders[:MAX_LEADERS] if same else []
-        said = [same(leader.answer, group.answer) for leader in asked] if same else []
-        equals = [leader for leader, yes in zip(asked, said, strict=True) if yes]
-        undecided += said.count(None)
-        conflicts += len(equals) > 1
-        leader_of[group.key] = equals[0].key if equals else group.key
-        if equals:
-            equals[0].votes += group.votes
-        else:
-            undecided += len(leaders) - len(said) if same else 0
-            leaders.append(group)
-    ranked = sorted(leaders, key=lambda leader: (-leader.votes, leader.key))
+class _Leaders:
+    """Classes in the making; ``members`` holds the answers that joined each leader."""
+
+    def __init__(self, same: Same) -> None:
+        self._same = same
+        self._members: dict[str, list[str]] = {}
+        self.leaders: list[_Group] = []
+        self.undecided = self.conflicts = 0
+
+    def place(self, group: _Group) -> str:
+        """Let a group join the first class that it belongs to, or lead one; return its key."""
+        said = [self._ask(leader.answer, group) for leader in self.leaders[:MAX_LEADERS]]
+        equals = [leader for leader, yes in zip(self.leaders, said, strict=False) if yes]
+        fitting = [leader for leader in equals if self._fits(leader, group)]
+        self.conflicts += len(equals) > 1 or len(fitting) < len(equals)
+        if fitting:
+            fitting[0].votes += group.votes
+            self._members[fitting[0].key].append(group.answer)
+            return fitting[0].key
+        self.undecided += len(self.leaders) - len(said)
+        self.leaders.append(group)
+        self._members[group.key] = []
+        return group.key
+
+    def _fits(self, leader: _Group, group: _Group) -> bool:
+        members = self._members[leader.key][:MAX_LEADERS]
+        return all(self._ask(member, group) is not False for member in members)
+
+    def _ask(self, answer: str, group: _Group) -> bool | None:
+        found = self._same(answer, group.answer)
+        self.undecided += found is None
+        return found
+
+
+def _lead(groups: Sequence[_Group], same: Same) -> _Led:
+    leaders = _Leaders(same)
+    leader_of = {group.key: leaders.place(group) for group in groups}
+    ranked = sorted(leaders.leaders, key=lambda leader: (-leader.votes, leader.key))
     at = {leader.key: index for index, leader in enumerate(ranked)}
-    return _Led(ranked, {k: at[leader] for k, leader in leader_of.items()}, undecided, conflicts)
+    index = {k: at[leader] for k, leader in leader_of.items()}
+    return _Led(ranked, index, leaders.undecided, leaders.conflicts)
+
+
+def _differ(_a: str, _b: str) -> bool:
+    """What two choices with different keys always do."""
+    return False
 
 
 def _reason(

@@ -38,7 +38,7 @@ def voted(question: Query, **settings: object) -> Query:
 
 
 def test_the_winner_becomes_the_label() -> None:
-    question = voted(open_query("4", "4.0", "8/2", "4", "5", "x", None, "4"))
+    question = voted(open_query("4", "4.0", "8/2", "4", "5", "7", None, "4"))
     assert question.live
     assert question.answer == "4"
     assert question.verifier.kind == "vote"  # so that nobody takes it for a gold answer
@@ -57,9 +57,9 @@ def test_the_winner_becomes_the_label() -> None:
     )
     assert [r.answer_class for r in question.rollouts] == [0, 0, 0, 0, 1, 2, None, 0]
     rewards = [r.verdict.reward for r in question.rollouts if r.verdict]
-    assert rewards == [1.0, 1.0, 1.0, 1.0, 0.0, None, 0.0, 1.0]
-    assert question.pass_rates == [rate(1.0, 1.0, 1.0, 1.0, 0.0, None, 0.0, 1.0)]
-    assert (question.n_correct, question.n_scored) == (5, 7)
+    assert rewards == [1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 1.0]
+    assert question.pass_rates == [rate(1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 1.0)]
+    assert (question.n_correct, question.n_scored) == (5, 8)
 
 
 @pytest.mark.parametrize(

@@ -107,7 +107,8 @@ def test_classes_are_numbered_from_the_largest(answers: list[str | None]) -> Non
     ("one", "other", "same"),
     [
         ("0.5", r"\frac12", True),
-        ("50%", "0.5", True),
+        ("50%", "0.5", False),  # nor 50: which it is, is settled among all answers
+        ("50%", r"50.0\%", True),
         ("-0", "0", True),
         ("(1,2)", "(1, 2)", True),
         ("1,2", "12", False),
@@ -148,6 +149,10 @@ SIGNS = (("=", True), ("?", None))
         ("aab", ["a?b"], (0, 0, 1), 0, 1),  # what nobody can decide is not joined
         ("aaabbc", ["a=b", "b=c"], (0, 0, 0, 0, 0, 1), 0, 0),  # c equals a member, no leader
         ("aaabbc", ["a=c", "b=c"], (0, 0, 0, 1, 1, 0), 1, 0),  # two leaders: the larger, flagged
+        ("aaabbc", ["a=b", "a=c", "b=c"], (0, 0, 0, 0, 0, 0), 0, 0),
+        ("aaabbc", ["a=b", "a=c"], (0, 0, 0, 0, 0, 1), 1, 0),  # c is not b, which joined before
+        ("aaabbc", ["a=b", "a=c", "b?c"], (0, 0, 0, 0, 0, 0), 0, 1),
+        ("aaaabbbccd", ["a=c", "a=d", "b=d"], (0, 0, 0, 0, 1, 1, 1, 0, 0, 1), 1, 0),
         ("aaabbcc", ["b=c"], (1, 1, 1, 0, 0, 0, 0), 0, 0),  # the largest after joining
         ("ab", ["a=b"], (0, 0), 0, 0),
         ("ba", ["a=b"], (0, 0), 0, 0),  # equal votes: the key decides who leads
@@ -160,6 +165,24 @@ def test_a_key_joins_the_first_leader(
     assert result.classes == classes
     assert (result.conflicts, result.undecided) == (conflicts, undecided)
     assert result.num_classes == len(set(classes))
+
+
+@pytest.mark.parametrize(
+    ("answers", "shown", "votes"),
+    [
+        (["28"] * 3 + ["28%"] * 2 + ["0.28"] * 2, "28", [5, 2]),
+        (["0.28"] * 3 + ["28%"] * 2 + ["28"] * 2, "0.28", [5, 2]),
+        (["28%"] * 3 + ["0.28"] * 2 + ["28"], "28%", [5, 1]),  # a percent is one of the two
+        (["28%"] * 3 + ["28"] * 2 + ["0.28"], "28%", [5, 1]),
+    ],
+)
+def test_a_percent_means_one_thing_in_a_vote(
+    answers: list[str], shown: str, votes: list[int]
+) -> None:
+    either = pairs("28=28%", "28%=28", "0.28=28%", "28%=0.28")
+    result = majority(answers, min_votes=1, min_share=0.1, same=either)
+    sizes = Counter(result.classes)
+    assert (result.answer, [sizes[0], sizes[1]]) == (shown, votes)
 
 
 def test_algebra_joins_what_keys_hold_apart() -> None:
@@ -203,6 +226,12 @@ def test_the_questions_about_pairs_are_bounded() -> None:
     assert asked.total() == MAX_LEADERS * (MAX_LEADERS - 1) // 2 + 4 * MAX_LEADERS
     assert result.num_classes == num
     assert result.undecided == 0 + 1 + 2 + 3  # those beyond the bound
+
+
+def test_choices_are_never_undecided() -> None:
+    letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    result = majority(list(letters), min_votes=1, min_share=0.01, kind="choice")
+    assert (result.num_classes, result.undecided) == (len(letters), 0)
 
 
 @pytest.mark.parametrize(
