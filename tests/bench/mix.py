@@ -18,8 +18,8 @@ EQUAL_SHARE = 0.4
 """Share of pairs that are equal, in different spellings."""
 ABSTAIN_SHARE = 0.05
 """Share of rollouts without an answer."""
-PLAIN_WEIGHT = 6
-"""The first spelling of an answer is so many times as frequent as each other one."""
+PLAIN_SHARE = 0.85
+"""Share of rollouts that spell an answer in the first way; the others are equally frequent."""
 SQUAREFREE = (2, 3, 5, 6, 7, 10, 11, 13, 14, 15, 17, 19, 21)
 VOWELS, CONSONANTS = "aeiou", "bdfgklmnprstvz"
 
@@ -87,8 +87,7 @@ def polls(n: int, seed: int, asked: int = 16) -> Iterator[Poll]:
 
 
 def _spelled(rng: Random, spellings: Spellings) -> str:
-    weights = [PLAIN_WEIGHT, *[1] * (len(spellings) - 1)]
-    return rng.choices(spellings, weights)[0]
+    return spellings[0] if rng.random() < PLAIN_SHARE else rng.choice(spellings[1:])
 
 
 def _any(rng: Random, wrong: Sequence[Spellings]) -> str:

@@ -184,7 +184,8 @@ def majority(
     asked = len(answers) if asked is None else asked
     if asked < len(answers):
         raise ConfigError(f"a vote among {asked} rollouts can't have {len(answers)} answers")
-    keys = [None if answer is None else key(answer, kind, options) for answer in answers]
+    known = {answer: key(answer, kind, options) for answer in answers if answer is not None}
+    keys = [None if answer is None else known[answer] for answer in answers]
     groups = _groups(answers, keys)
     voted = sum(group.votes for group in groups)
     led = _lead(groups, _differ if kind == "choice" else same)
