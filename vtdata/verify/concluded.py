@@ -1,0 +1,83 @@
+r"""What a response ends on: a display, a line in bold, a sentence that concludes with an equation.
+
+Never the last number: a text that ends "and 3 of 7 are left" concludes nothing.
+"""
+
+from __future__ import annotations
+
+import re
+
+from vtdata.verify.values import WINDOW, display_answer, from_sentence, mathy, sentence_equation
+
+_TRIMMINGS = re.compile(
+    r"(?:\s|-{3,}+|\*\*\*|[$\\]*\\?(?:blacksquare|square|qed|Box)\$?|∎|Q\.E\.D\.?|[.,。])+\Z"
+)
+_BEGIN = re.compile(r"\\begin\s*\{(\w+\*?)\}")
+_END = re.compile(r"\\end\s*\{(\w+\*?)\}\Z")
+_CONCLUDES = re.compile(
+    r"(?:therefore|thus|hence|so|∴|finally|consequently|in conclusion|it follows that|this gives"
+    r"|which gives|giving|we (?:find|get|have|obtain|conclude|see)|we (?:find|get) that"
+    r"|所以|因此|故|综上(?:所述|可得|可知)?|从而|于是|可得|解得|得到?)(?![A-Za-z])[,，:：]?\s*",
+    re.IGNORECASE,
+)
+_CHINESE = re.compile(r"[\u4e00-\u9fff]")
+_SENTENCE = re.compile(r"\n|[。！？]|[.!?]\s")
+_BOLD_LINE = re.compile(r"\*\*([^*]+)\*\*|__([^_]+)__")
+_MATH_LINE = re.compile(r"\$([^$]+)\$|\\\((.+)\\\)")
+
+
+def concluded(text: str) -> str | None:
+    r"""Return what a text ends on, where its form says that this is the result.
+
+    >>> concluded("Some steps.\n\n**73**"), concluded("We add. So the total is $3 + 4 = 7$.")
+    ('73', '7')
+    >>> concluded("Hence 3 of 7 are left.") is None
+    True
+    """
+    tail = text[-2 * WINDOW :].rstrip()
+    display = _display(_TRIMMINGS.sub("", tail))
+    if display is not None:
+        answer = display_answer(display)
+        return answer if mathy(answer) else None
+    lines = tail.splitlines()
+    line = lines[-1].strip() if lines else ""
+    if len(lines) > 1 and (alone := _alone(line.rstrip(" .。"))):
+        return alone
+    return _last_sentence(line)
+
+
+def _display(tail: str) -> str | None:
+    for opener, closer in (("$$", "$$"), (r"\[", r"\]")):
+        if tail.endswith(closer):
+            start = tail.rfind(opener, 0, len(tail) - len(closer))
+            return tail[start + len(opener) : -len(closer)] if start >= 0 else None
+    end = _END.search(tail)
+    if end:
+        starts = [m for m in _BEGIN.finditer(tail) if m.group(1) == end.group(1)]
+        return tail[starts[-1].start() :] if starts else None
+    return None
+
+
+def _alone(line: str) -> str | None:
+    """A last line that is nothing but bold or a formula."""
+    found = _BOLD_LINE.fullmatch(line) or _MATH_LINE.fullmatch(line)
+    if found is None:
+        return None
+    content = next(group for group in found.groups() if group is not None).strip()
+    content = display_answer(content) if _MATH_LINE.fullmatch(line) else content.rstrip(".")
+    return content if mathy(content) else None
+
+
+def _last_sentence(line: str) -> str | None:
+    bare = line.rstrip(" .。!！*_")
+    starts = [match.end() for match in _SENTENCE.finditer(bare)]
+    sentence = line[starts[-1] if starts else 0 :].strip().rstrip(".。!！").strip()
+    conclusion = _CONCLUDES.search(sentence)
+    if conclusion is None or len(sentence) > WINDOW or sentence.endswith(("?", "？")):
+        return None
+    if conclusion.start() > 0 and not _CHINESE.match(conclusion.group()):
+        return None
+    rest = sentence[conclusion.end() :]
+    if _CHINESE.search(sentence) or "**" in rest:
+        return from_sentence(rest)
+    return sentence_equation(rest)
