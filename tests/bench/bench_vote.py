@@ -3,10 +3,10 @@
     python -m tests.bench.bench_vote [--queries 10000] [--answers 16] [--workers 2] [--seed 1]
 
 The same answers are counted by their strings, which is how every peer that we read takes a
-majority. Said for both: how often the largest class is the right answer, and how many labels there
-are, and right ones, at 4 votes and a share of 0.6. The start of the workers, imports included, is
-part of the time; processor time is said beside it, since other work on the machine only lengthens
-the first. Ends with 1 if it took longer than the target.
+majority; a tie goes to the first here, and gives no label. Said for both: how often the winner is
+right, and how many labels there are, and right ones, at 4 votes and a share of 0.6. The start of
+the workers, imports included, is part of the time; processor time is said beside it, since other
+work on the machine only lengthens the first. Ends with 1 if it took longer than the target.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def tell(chunk: Sequence[Poll]) -> Counter[str]:
         counts[f"queries {poll.kind}"] += 1
         counts["undecided"] += vote.undecided
         counts["conflicts"] += vote.conflicts
-        ours = _leading(poll, vote.classes, vote.margin > 0)
+        ours = _leading(poll, vote.classes)
         theirs, share = _by_string(poll)
         counts["differ"] += ours != theirs
         counts["right, by class"] += ours == 0
@@ -62,10 +62,10 @@ def _meanings(poll: Poll, classes: Sequence[int | None]) -> set[tuple[int, int]]
     return {(at, meant) for at, meant in pairs if at is not None and meant is not None}
 
 
-def _leading(poll: Poll, classes: Sequence[int | None], alone: bool) -> int | None:
-    """What most of the largest class's answers mean; None for a tie."""
+def _leading(poll: Poll, classes: Sequence[int | None]) -> int | None:
+    """What most of the largest class's answers mean; the first of several as large."""
     meant = Counter(t for c, t in zip(classes, poll.truth, strict=True) if c == 0)
-    return meant.most_common(1)[0][0] if alone and meant else None
+    return meant.most_common(1)[0][0] if meant else None
 
 
 def _by_string(poll: Poll) -> tuple[int | None, Fraction]:

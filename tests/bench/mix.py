@@ -4,7 +4,7 @@ r"""Made-up answers in the proportions of a vote: 70 % integers, the rest whatev
 and are the same for the same seed.
 
 >>> [pair for pair in pairs(1_000, seed=1) if pair.kind == "surd"][0].gold
-'7-3\\sqrt{7}'
+'19+\\sqrt{27}'
 """
 
 from __future__ import annotations
