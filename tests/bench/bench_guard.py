@@ -59,15 +59,15 @@ class Memory(threading.Thread):
         super().__init__(daemon=True)
         self.peak_bytes = 0
         self._helper = helper()
-        self._stop = threading.Event()
+        self._done = threading.Event()
 
     def run(self) -> None:
-        while not self._stop.wait(0.01):
+        while not self._done.wait(0.01):
             for pid in children(self._helper):
                 self.peak_bytes = max(self.peak_bytes, high_water(pid))
 
     def stop(self) -> int:
-        self._stop.set()
+        self._done.set()
         self.join()
         return self.peak_bytes
 

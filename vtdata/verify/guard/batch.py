@@ -57,6 +57,7 @@ class Batch:
         self._todo = deque(range(len(frames)))
         self._busy: dict[int, _Work] = {}
         self._losses = [0] * len(frames)
+        self._poll = select.poll()
 
     def done(self) -> bool:
         return not self._todo
@@ -67,7 +68,7 @@ class Batch:
         Raises:
             HelperLost: it ended; what its children held is to do again, or has ``died``.
         """
-        self._poll = select.poll()
+        self._poll = select.poll()  # a lost helper leaves its children's sockets in the last one
         try:
             while self._todo or self._busy:
                 while self._todo and len(self._busy) < self._children:

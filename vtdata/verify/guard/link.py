@@ -61,14 +61,18 @@ class Link:
             self._process = _start(theirs.fileno())
         self._inbox = Inbox(self._sock)
         self._sock.settimeout(_SILENCE_S)
+        started = False
         try:
             self._inbox.receive()
+            started = True
         except (EOFError, OSError) as error:
-            self.end()
             raise InfraError(
                 f"the guard's helper did not start ({error}); stderr says why, or run "
                 f"{sys.executable} -P -s {_PROGRAM}"
             ) from error
+        finally:
+            if not started:
+                self.end()
 
     def child(self, job: str) -> Child | str:
         """Return a child that knows the job; or why its module can't be imported.

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -169,3 +171,9 @@ def test_a_swallowed_memory_error_comes_through() -> None:
         assert module.swallow(kind()) is False
     with pytest.raises(MemoryError):
         module.swallow(MemoryError())
+
+
+def test_a_child_whose_helper_is_gone_runs_out_of_processor_time() -> None:
+    code = "from vtdata.verify.guard.limits import *\nconfine(); limit_cpu(0.0)\nwhile True: pass"
+    done = subprocess.run([sys.executable, "-c", code], check=False, timeout=60)
+    assert done.returncode == -signal.SIGXCPU

@@ -8,7 +8,7 @@ import pytest
 from tests.hostile import HOSTILE
 from vtdata.verify.guard import ask, ask_many
 
-LIMIT_S = 0.25
+LIMIT_S = 0.15
 
 
 def test_there_are_many_kinds() -> None:

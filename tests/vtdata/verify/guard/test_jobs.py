@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+import importlib
+from fractions import Fraction
+
 import pytest
 import reasoning_gym
 
-from vtdata.verify.guard import ask
+from vtdata.verify.algebra.tree import dumps
+from vtdata.verify.guard import ask, jobs
 
 
 @pytest.mark.parametrize(
@@ -36,3 +40,18 @@ def test_a_scorer_scores_and_an_unknown_family_has_none() -> None:
     assert ask("score", ["no_such_family", "{}", "x", entry]).value is None
     assert ask("score", ["chain_sum", '{"no_such": 1}', "x", entry]).value is None
     assert ask("score", ["chain_sum", "{}", "x", {}]).detail == "KeyError: 'answer'"
+
+
+def test_every_job_is_a_function_that_is_there() -> None:
+    for target in list(jobs.JOBS.values()):
+        module, _, name = target.partition(":")
+        assert callable(getattr(importlib.import_module(module), name))
+
+
+def test_math_and_a_proof_after_it_start_no_thread_and_load_no_pyarrow() -> None:
+    half = dumps(("n", Fraction(1, 2)))
+    assert ask("math", ["1/2", "0.5"]).reason == "ok"
+    assert ask("prove", [half, half]).value is True
+    seen = ask("surroundings", []).value
+    assert seen["threads"] == 1
+    assert not {"pyarrow", "vtdata.records"} & set(seen["modules"])
