@@ -1,58 +1,137 @@
-r"""Answers that are numbers, compared exactly; everything else by spelling, or not at all.
+r"""Math answers: whether two are the same, and the verdict on a response.
 
-Policies: percent is a hundredth (``33.5\%`` is 0.335; 50 beside ``50\%`` is not judged); decimals
-are exact (0.333 is not 1/3); a dollar sign is dropped; ``2\frac12`` is a mixed number.
+``equal`` decides by the cascade of ``compare``: an exact canonical form, values at random points,
+algebra in a process that can be killed. Conventions that mathematics does not decide (percent, a
+missing unit, the order of a list) are settings of ``Policy``. Decimals are exact: 0.333 is not 1/3.
 """
 
 from __future__ import annotations
 
+import functools
+import re
 from collections.abc import Sequence
-from fractions import Fraction
+from dataclasses import dataclass, field
 from typing import Any
 
+from vtdata.errors import ConfigError
 from vtdata.records import Verdict
-from vtdata.verify.exact import INTEGER, number
+from vtdata.verify.compare import Comparison
 from vtdata.verify.extraction import extract
-from vtdata.verify.normal import normal
+from vtdata.verify.keys import INTEGER, key_of, settled
+from vtdata.verify.normal import CACHED_CHARS, normal
+from vtdata.verify.policy import DEFAULT, Policy
+from vtdata.verify.reading.read import grouped, read
+from vtdata.verify.reading.values import Group, Scalar
+from vtdata.verify.symbolic import LIMIT_S, symbolic
 
-_OPPOSITES = (
-    ({"yes", "true"}, {"no", "false"}),
-    ({"odd"}, {"even"}),
-    ({"是", "对"}, {"否", "错"}),
-)
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a comparison found."""
+
+    same: bool | None
+    reason: str
+    """correct, wrong, or why nobody could decide."""
+    stage: str = "key"
+    """The stage that decided: key, points or symbolic; the last one asked where none did."""
+    said: dict[str, str] = field(default_factory=dict)
+    """What the stages said that were asked: points, forward, backward, proof."""
+
+    @property
+    def disagreed(self) -> bool:
+        """Whether two stages contradict each other."""
+        spoken = {word for word in self.said.values() if word in ("equal", "different")}
+        return len(spoken) > 1
 
 
-def equal(gold: str, pred: str) -> bool | None:
+_SAME, _DIFFERENT = Finding(True, "correct"), Finding(False, "wrong")  # noqa: FBT003
+
+
+def equal(
+    gold: str, pred: str, *, policy: Policy = DEFAULT, limit_s: float = LIMIT_S
+) -> bool | None:
     r"""Say whether two bare answers mean the same; None where this can't be decided.
 
-    True only where the exact values or the canonical spellings are the same, False only where
-    both are numbers, or both are words that exclude each other. Symmetric.
+    Symmetric: the order of the two changes nothing. Never raises on any text, and never takes
+    much longer than three times ``limit_s``: what may not end runs in a process that is killed.
+
+    Args:
+        gold: the reference.
+        pred: the answer.
+        policy: the conventions.
+        limit_s: seconds for each question to the symbolic stage.
 
     >>> equal("3/2", "1.5"), equal("3/2", "1.6"), equal(r"\sqrt{12}", r"2\sqrt{3}")
-    (True, False, None)
+    (True, False, True)
+    >>> equal("x=3", "3"), equal("x=3", "y=3"), equal(r"\{1,2\}", "(1,2)")
+    (True, False, False)
     """
-    return compare(gold, pred)[0]
+    return compare(gold, pred, policy=policy, limit_s=limit_s).same
 
 
-def compare(gold: str, pred: str) -> tuple[bool | None, str]:
-    """Return ``equal`` and why: correct, wrong, not_comparable, percent_unclear."""
+def compare(gold: str, pred: str, *, policy: Policy = DEFAULT, limit_s: float = LIMIT_S) -> Finding:
+    """Return ``equal`` with its reason, the stage that decided, and what the stages said.
+
+    Reasons: ``correct``, ``wrong``; and for None ``not_comparable`` (prose, or types of which one
+    is not understood), ``undecided`` (no stage could show it), ``unit_unclear``,
+    ``time_or_ratio``, ``too_long``, ``timeout``, ``memory``, ``outage``.
+    """
     if INTEGER.fullmatch(gold) and INTEGER.fullmatch(pred):
-        same = int(gold) == int(pred)
-        return same, "correct" if same else "wrong"
-    left, right = number(gold), number(pred)
-    if left is not None and right is not None:
-        if left.value == right.value:
-            return True, "correct"
-        ratio = left.value / right.value if right.value else 0
-        if left.percent != right.percent and ratio in (100, Fraction(1, 100)):
-            return None, "percent_unclear"
-        return False, "wrong"
-    a, b = normal(gold), normal(pred)
-    if a == b and a:
-        return True, "correct"
-    if any((a in one and b in other) or (b in one and a in other) for one, other in _OPPOSITES):
-        return False, "wrong"
-    return None, "not_comparable"
+        return _SAME if int(gold) == int(pred) else _DIFFERENT
+    if gold == pred:
+        return _SAME if normal(gold) else Finding(None, "not_comparable")
+    first, second = (gold, pred) if gold <= pred else (pred, gold)
+    if len(gold) + len(pred) <= CACHED_CHARS and limit_s == LIMIT_S:
+        return _compared(first, second, policy)
+    return _compare(first, second, policy, limit_s)
+
+
+def _compare(a: str, b: str, policy: Policy, limit_s: float = LIMIT_S) -> Finding:
+    first, second = key_of(a), key_of(b)
+    if first is None or second is None:
+        return Finding(None, "not_comparable")
+    if first.text == second.text and (policy.order == "ignored" or first.sort):
+        return _SAME
+    if settled(first, second):
+        return _DIFFERENT
+    said: dict[str, str] = {}
+    comparison = Comparison(policy, lambda *_: None, said=said)
+    comparison.symbolic = symbolic(limit_s, said, comparison.open)
+    left, right = read(a), read(b)
+    letters = _letters(a), _letters(b)
+    if letters[0] and letters[1]:
+        return _SAME if letters[0] == letters[1] else _DIFFERENT
+    found = comparison.values(left, right)
+    if not found and isinstance(left, (Scalar, Group)) and isinstance(right, (Scalar, Group)):
+        found = _regrouped(comparison, a, b) if found is False else found
+    if found is None:
+        return Finding(None, comparison.reason or "not_comparable", comparison.stage, said)
+    return Finding(found, "correct" if found else "wrong", comparison.stage, said)
+
+
+_CHOICES = re.compile(r"[A-H](?:[ ,;、]*[A-H])*")
+_SPACED = re.compile(r"(?<=[0-9]),\s+(?=[0-9]{3}(?![0-9]))")
+_BETWEEN = frozenset(" ,;、")
+_compared = functools.lru_cache(maxsize=16_384)(_compare)
+
+
+def _letters(answer: str) -> frozenset[str]:
+    """The choices that an answer names, if it is nothing but their letters: ``A, C``, ``AC``."""
+    return frozenset(answer) - _BETWEEN if _CHOICES.fullmatch(answer) else frozenset()
+
+
+def _regrouped(comparison: Comparison, a: str, b: str) -> bool | None:
+    """``100,200`` beside ``100, 200``: the comma may separate two numbers."""
+    for one, other in ((a, b), (b, a)):
+        again = grouped(one)
+        if again is not None and isinstance(read(other), Group):
+            return comparison.values(again, read(other))
+    for one, other in ((a, b), (b, a)):
+        again = _SPACED.sub(",", one)
+        if again != one and isinstance(read(one), Group) and key_of(again) == key_of(other):
+            comparison.open("list_or_number")  # "1, 234" may be 1234
+            return None
+    return False
 
 
 def check(
@@ -60,22 +139,34 @@ def check(
 ) -> Verdict:
     r"""Judge a response by its final answer.
 
-    Reasons: ``correct``, ``wrong``, ``no_answer`` (0.0); ``bad_reference``, ``not_comparable``,
-    ``percent_unclear`` (None: nobody could judge).
+    Args:
+        response: the whole text.
+        answer: the reference.
+        spec: may hold ``policy``, the settings of ``Policy``.
+        options: not read.
+
+    Reasons: ``correct``, ``wrong``, ``no_answer`` (0.0); ``bad_reference``, ``bad_spec`` and those
+    of ``compare`` (None: nobody could judge).
 
     >>> check(r"\boxed{\frac{3}{2}}", "1.5", {}, [])
     Verdict(reward=1.0, reason='correct')
     >>> check("I don't know.", "1.5", {}, [])
     Verdict(reward=0.0, reason='no_answer')
     """
-    del spec, options
+    del options
     found = extract(response)
     if not readable(answer):
         return Verdict(None, "bad_reference", answer=found)
     if found is None or not normal(found):
         return Verdict(0.0, "no_answer")
-    same, reason = compare(answer or "", found)
-    return Verdict(None if same is None else float(same), reason, answer=found)
+    try:
+        policy = Policy.of(spec["policy"]) if spec.get("policy") else DEFAULT
+    except ConfigError:
+        return Verdict(None, "bad_spec", answer=found)
+    finding = compare(answer or "", found, policy=policy)
+    return Verdict(
+        None if finding.same is None else float(finding.same), finding.reason, answer=found
+    )
 
 
 def readable(answer: str | None) -> bool:

@@ -12,29 +12,36 @@ import re
 import unicodedata
 
 _FULL_WIDTH = {chr(0xFF01 + i): chr(0x21 + i) for i in range(94)}
-_SYMBOLS = {
-    "−": "-",
-    "×": r"\times ",
-    "·": r"\cdot ",
-    "÷": "/",
-    "⁄": "/",
-    "∞": r"\infty ",
-    "π": r"\pi ",
-    "√": r"\sqrt ",
-    "≤": r"\leq ",
-    "≥": r"\geq ",
-    "≠": r"\neq ",
-    "±": r"\pm ",
-    "°": r"^\circ ",
-    "∅": r"\emptyset ",
-    "、": ",",
-    "。": ".",
-    "\u3000": " ",
-    "\u00a0": " ",
-    "\u202f": " ",
-    "\u2009": " ",
-    "\u200b": "",
-}
+_GREEK_NAMES = (
+    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi rho sigma tau "
+    "upsilon phi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega phi epsilon"
+)
+_GREEK = dict(
+    zip(
+        "αβγδεζηθικλμνξρστυφχψωΓΔΘΛΞΠΣΦΨΩϕϵ",
+        _GREEK_NAMES.split(),
+        strict=True,
+    )
+)
+_COMMANDS = {
+    "×": "times", "·": "cdot", "⋅": "cdot", "∙": "cdot", "∞": "infty", "π": "pi", "√": "sqrt",
+    "≤": "leq", "≥": "geq", "⩽": "leq", "⩾": "geq", "≠": "neq", "±": "pm", "∓": "mp",
+    "°": "degree", "º": "degree", "∅": "emptyset", "∪": "cup", "∩": "cap", "∈": "in",
+    "∉": "notin", "⊂": "subset", "⊆": "subseteq", "≡": "equiv", "∠": "angle", "△": "triangle",
+    "∥": "parallel", "⊥": "perp", "≈": "approx", "…": "ldots", "⋯": "ldots", "∖": "setminus",
+    "→": "to", "⇒": "Rightarrow", "∧": "land", "∨": "lor", "∫": "int", "∑": "sum", "∏": "prod",
+    "⌊": "lfloor", "⌋": "rfloor", "⌈": "lceil", "⌉": "rceil", "∼": "sim", "≅": "cong",
+    "⟨": "langle", "⟩": "rangle", "ℓ": "ell", "∂": "partial",
+} | _GREEK  # fmt: skip
+_PLAIN_FORMS = {
+    "−": "-", "–": "-", "‐": "-", "‑": "-", "÷": "/", "⁄": "/", "∕": "/", "∶": ":", "’": "'",
+    "′": "'", "∣": "|", "。": ".", "、": ",", "℃": r"^\circ C", "\u3000": " ", "\u00a0": " ",
+    "\u202f": " ", "\u2009": " ", "\u2002": " ", "\u2003": " ", "\u2005": " ", "\u2006": " ",
+    "\u200b": "", "\u2060": "", "\ufeff": "", "\u2061": "", "\u2062": "",
+    "ℝ": r"\mathbb{R}", "ℤ": r"\mathbb{Z}", "ℕ": r"\mathbb{N}", "ℚ": r"\mathbb{Q}",
+    "ℂ": r"\mathbb{C}",
+}  # fmt: skip
+_SYMBOLS = {symbol: f"\\{name} " for symbol, name in _COMMANDS.items()} | _PLAIN_FORMS
 _VULGAR = {
     "½": "12",
     "⅓": "13",
@@ -55,26 +62,43 @@ _VULGAR = {
 _TABLE = str.maketrans(
     _FULL_WIDTH | _SYMBOLS | {c: rf"\frac{{{v[0]}}}{{{v[1]}}}" for c, v in _VULGAR.items()}
 )
-_SUPERSCRIPT = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+")
-_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
+_SUPERSCRIPT = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺ⁿ]+")
+_SUBSCRIPT = re.compile("[₀₁₂₃₄₅₆₇₈₉]+")
+_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺ⁿ₀₁₂₃₄₅₆₇₈₉", "0123456789-+n0123456789")
+_ROOT = re.compile(r"√\s*([0-9]+(?:\.[0-9]+)?)")
+_ROW = re.compile(r"\\\\(?:\[[^\]]*\])?")
+_ALIASES = {
+    "dfrac": "frac", "tfrac": "frac", "cfrac": "frac", "dbinom": "binom", "tbinom": "binom",
+    "le": "leq", "ge": "geq", "leqslant": "leq", "geqslant": "geq", "ne": "neq", "lbrace": "{",
+    "rbrace": "}", "lbrack": "[", "rbrack": "]", "lparen": "(", "rparen": ")", "dots": "ldots",
+    "cdots": "ldots", "dotsc": "ldots", "varnothing": "emptyset", "infin": "infty",
+    "colon": ":", "mid": "|", "lvert": "|", "rvert": "|", "vert": "|", "lt": "<", "gt": ">",
+    "degree": "^\\circ ", "space": " ", "thinspace": " ", "Vert": "||", "middle": "",
+    "cdotp": "cdot",
+    "displaystyle": "", "textstyle": "", "limits": "", "nolimits": "", "left": "", "right": "",
+    "bigl": "", "bigr": "", "Bigl": "", "Bigr": "", "big": "", "Big": "", "bigg": "", "Bigg": "",
+    "biggl": "", "biggr": "", "rm": "", "bf": "", "it": "", "quad": " ", "qquad": " ",
+    "boldsymbol": "", "arccot": "arccot", "lnot": "neg", "nonumber": "", "notag": "",
+}  # fmt: skip
+_ALIAS = re.compile(r"\\([A-Za-z]+)(?=([^A-Za-z]?))")
+_DELIMITER = re.compile(r"\\(?:left|right)\s*\.")
+_HIDDEN = re.compile(r"\\(?:hspace|vspace|phantom|tag|label)\*?\s*\{[^{}]*\}")
+_SET = re.compile(r"\\(?:mathbb|Bbb)\s*\{?\s*([RZNQC])\s*\}?")
 _WRAPPED = ((r"\(", r"\)"), (r"\[", r"\]"), ("**", "**"), ("`", "`"))
+_WRAPPERS = frozenset({"\\", "*", "`"})
 _DOLLAR = re.compile(r"(?<!\\)\$")
-_STYLE = re.compile(
-    r"\\(?:displaystyle|textstyle|limits|bigl?|bigr?|Bigl?|Bigr?|left|right)(?![A-Za-z])"
-)
-_SPACE = re.compile(r"\\[,;:! ]|\\q?quad(?![A-Za-z])|~")
+_SPACE = re.compile(r"\\[,;:!> ]")
 _THOUSANDS = re.compile(r"(?<=[0-9])(?:\\[,! ]|\{,\}|,\\!)(?=[0-9]{3}(?![0-9]))")
 _LIST = re.compile(r"(?<=[0-9])\s*,\s+(?=[0-9]{3}(?![0-9]))")
 _TEXT = re.compile(
     r"\\(?:text|textbf|textit|textrm|mathrm|mathbf|mathit|mathsf|operatorname|mbox|boxed|fbox)"
     r"\s*\{([^{}]*)\}"
 )
-_FRAC = re.compile(r"\\[dtc]frac(?![A-Za-z])")
 _SHORT_FRAC = re.compile(r"\\frac\s*([0-9A-Za-z])\s*([0-9A-Za-z])")
 _HALF_FRAC = re.compile(r"\\frac\s*(\{[^{}]*\})\s*([0-9A-Za-z])")
 _FRAC_HALF = re.compile(r"\\frac\s*([0-9A-Za-z])\s*(\{)")
 _SHORT_SQRT = re.compile(r"\\sqrt\s*([0-9A-Za-z])")
-_SCRIPT = re.compile(r"([_^])\{([0-9A-Za-z])\}")
+_SCRIPT = re.compile(r"([_^])\{([0-9A-Za-z])\}(?![0-9])")
 _INNER_SPACE = re.compile(r"(?<![0-9A-Za-z.]) | (?![0-9A-Za-z])")
 _WORDS = re.compile(r"[A-Za-z]+(?: [A-Za-z]+)*")
 _PLAIN = re.compile(r"-?[0-9]+|[0-9]+\.[0-9]+|[A-Za-z]+")
@@ -105,22 +129,51 @@ def normal(answer: str) -> str:
 
 
 def _spell(answer: str) -> str:
-    text = unicodedata.normalize("NFC", answer)
+    text = answer if answer.isascii() else _ascii(answer)
+    if "$" in text:
+        text = _DOLLAR.sub("", text)
+    text = _ROW.sub(r"\\cr ", _unwrap(text)) if "\\\\" in text else _unwrap(text)
+    if "," in text or "\\" in text:
+        text = _THOUSANDS.sub("", text)
+        text = _LIST.sub(";", text)  # "1, 234" is two numbers, "1,234" is one
+    if "\\" in text:
+        text = _commands(text)
+    if "{" in text:
+        text = _SCRIPT.sub(r"\1\2", text)
+    text = _unwrap(" ".join(text.replace("~", " ").split()))
+    if " " in text:
+        text = _INNER_SPACE.sub("", text)
+    return _fold(text)
+
+
+def _ascii(text: str) -> str:
+    """Unicode's forms of symbols, digits and brackets as LaTeX has them."""
+    text = unicodedata.normalize("NFC", text)
     text = _SUPERSCRIPT.sub(lambda match: f"^{{{match.group().translate(_DIGITS)}}}", text)
-    text = _DOLLAR.sub("", text.translate(_TABLE))
-    text = _THOUSANDS.sub("", _unwrap(text))
-    text = _LIST.sub(";", text)  # "1, 234" is two numbers, "1,234" is one
+    text = _SUBSCRIPT.sub(lambda match: f"_{{{match.group().translate(_DIGITS)}}}", text)
+    return _ROOT.sub(r"\\sqrt{\1}", text).translate(_TABLE)
+
+
+def _commands(text: str) -> str:
+    """LaTeX without what changes its looks alone, and with one name for each thing."""
+    text = _HIDDEN.sub("", _DELIMITER.sub("", text))
+    text = _SET.sub(r"\\mathbb{\1}", text)
     for _ in range(4):
         text, changed = _TEXT.subn(r" \1 ", text)
         if not changed:
             break
-    text = _STYLE.sub("", text)
-    text = _SPACE.sub(" ", text)
-    text = _fractions(text)
-    text = _SCRIPT.sub(r"\1\2", text)
-    text = _unwrap(" ".join(text.split()))
-    text = _INNER_SPACE.sub("", text)
-    return _fold(text)
+    text = _ALIAS.sub(_renamed, text)
+    return _fractions(_SPACE.sub(" ", text))
+
+
+def _renamed(match: re.Match[str]) -> str:
+    """One name for what LaTeX has several for."""
+    name = _ALIASES.get(match[1])
+    if name is None:
+        return match.group()
+    if name.isalpha() or name in ("{", "}"):
+        return f"\\{name}"
+    return name
 
 
 # The rollouts of one query repeat its reference, and each other.
@@ -133,21 +186,21 @@ def _unwrap(text: str) -> str:
     while before != text:
         before = text
         text = text.strip()
-        for opener, closer in _WRAPPED:
+        for opener, closer in _WRAPPED if text[:1] in _WRAPPERS else ():
             inner = text[len(opener) : -len(closer)]
             whole = len(text) > len(opener) + len(closer) and opener not in inner
             if whole and text.startswith(opener) and text.endswith(closer):
                 text = inner.strip()
-        if text.endswith(".") and not text.endswith(".."):
+        if text.endswith((".", ",", ";")) and not text.endswith(".."):
             text = text[:-1]
     return text
 
 
 def _fractions(text: str) -> str:
-    text = _FRAC.sub(r"\\frac", text)
-    text = _SHORT_FRAC.sub(r"\\frac{\1}{\2}", text)
-    text = _HALF_FRAC.sub(r"\\frac\1{\2}", text)
-    text = _FRAC_HALF.sub(r"\\frac{\1}\2", text)
+    if "\\frac" in text:
+        text = _SHORT_FRAC.sub(r"\\frac{\1}{\2}", text)
+        text = _HALF_FRAC.sub(r"\\frac\1{\2}", text)
+        text = _FRAC_HALF.sub(r"\\frac{\1}\2", text)
     return _SHORT_SQRT.sub(r"\\sqrt{\1}", text)
 
 

@@ -1,0 +1,74 @@
+r"""An expression as plain LaTeX that math-verify reads without guessing."""
+
+from __future__ import annotations
+
+from vtdata.verify.algebra.tree import Node
+
+_GREEK_NAMES = (
+    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi rho sigma tau "
+    "upsilon phi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega"
+)
+_GREEK = frozenset(_GREEK_NAMES.split())
+_CONSTANTS = {"pi": r"\pi ", "e": "e", "i": "i", "oo": r"\infty "}
+_COMMAND_NAMES = "sin cos tan cot sec csc sinh cosh tanh coth arcsin arccos arctan ln max min gcd"
+_COMMANDS = frozenset(_COMMAND_NAMES.split())
+
+
+def latex(node: Node) -> str:
+    r"""Write an expression, every operand in brackets of its own.
+
+    >>> latex(("*", (("n", 2), ("f", "root", (("s", "x"), ("n", 2))))))
+    '\\left(2\\right) \\cdot \\left(\\sqrt{x}\\right)'
+    """
+    kind = node[0]
+    if kind == "n":
+        top, bottom = node[1].numerator, node[1].denominator
+        return f"{top}" if bottom == 1 else rf"\frac{{{top}}}{{{bottom}}}"
+    if kind == "s":
+        return _symbol(node[1])
+    if kind == "k":
+        return _CONSTANTS[node[1]]
+    if kind in ("+", "*"):
+        joiner = "+" if kind == "+" else r" \cdot "
+        return joiner.join(_bracketed(part) for part in node[1])
+    if kind == "^":
+        return rf"{_bracketed(node[1])}^{{{latex(node[2])}}}"
+    if kind == "deg":
+        return rf"\frac{{\pi \cdot {_bracketed(node[1])}}}{{180}}"
+    if kind == "pm":
+        return rf"{'+' if node[1] > 0 else '-'}{_bracketed(node[2])}"
+    return _function(node[1], node[2])
+
+
+def _bracketed(node: Node) -> str:
+    simple = node[0] == "s" or (node[0] == "k" and node[1] != "oo")
+    return latex(node) if simple else rf"\left({latex(node)}\right)"
+
+
+def _symbol(name: str) -> str:
+    stem, _, index = name.partition("_")
+    base = f"\\{stem} " if stem in _GREEK else stem
+    return f"{base}_{{{index}}}" if index else base
+
+
+def _function(name: str, arguments: tuple[Node, ...]) -> str:
+    first = latex(arguments[0])
+    if name == "root":
+        index = arguments[1]
+        return rf"\sqrt{{{first}}}" if index[1] == 2 else rf"\sqrt[{latex(index)}]{{{first}}}"
+    if name == "abs":
+        return rf"\left|{first}\right|"
+    if name in ("floor", "ceil"):
+        return rf"\l{name} {first} \r{name} "
+    if name == "factorial":
+        return rf"\left({first}\right)!"
+    if name == "binom":
+        return rf"\binom{{{first}}}{{{latex(arguments[1])}}}"
+    if name == "mod":
+        return rf"\left({first}\right) \bmod \left({latex(arguments[1])}\right)"
+    if name == "log":
+        base = f"_{{{latex(arguments[1])}}}" if len(arguments) > 1 else ""
+        return rf"\log{base}\left({first}\right)" if base else rf"\ln\left({first}\right)"
+    inside = ",".join(latex(argument) for argument in arguments)
+    prefix = f"\\{name}" if name in _COMMANDS else rf"\operatorname{{{name}}}"
+    return rf"{prefix}\left({inside}\right)"

@@ -1,0 +1,424 @@
+r"""From tokens to an expression: recursive descent, bounded in depth.
+
+Juxtaposition is a product; ``2\frac12`` and ``1 1/2`` are mixed numbers; ``a/bc`` is ``(a/b)c``;
+``2^10`` has the exponent 10, as its writers mean it; ``\sin^{-1}`` is the inverse function.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from vtdata.verify.algebra.tokens import Token, UnreadableError, tokens
+from vtdata.verify.algebra.tree import MINUS_ONE, Node, call, minus, num, over, plus, times
+
+_END = Token("end", "")
+MAX_DEPTH = 60
+"""Deepest nesting read (ours)."""
+
+_CLOSERS = {"(": ")", "[": "]", "{": "}"}
+_TIMES = frozenset({"cdot", "times", "ast"})
+_OPENING = frozenset(["number", "symbol", "constant", "function", "(", "{", "["])
+_FACTORS = "frac binom lfloor lceil angle triangle overline vec hat bar tilde mathbb lvert"
+_FACTOR_COMMANDS = frozenset(_FACTORS.split())
+_ARGUMENT = frozenset({"number", "symbol", "constant", "{", "("})
+_INVERSE = {"sin": "arcsin", "cos": "arccos", "tan": "arctan", "cot": "arccot"}
+_MARKED = frozenset({"overline", "vec", "hat", "bar", "tilde", "mathbb"})
+_LISTS = frozenset({"gcd", "lcm", "max", "min", "mod", "binom", "log"})
+
+
+def parse(text: str) -> Node:
+    r"""Read an expression in the spelling of ``normal``.
+
+    Raises:
+        UnreadableError: it is none, or one of calculus, which is left to the symbolic stage.
+        ProseError: it has words.
+
+    >>> parse("2x")
+    ('*', (('n', Fraction(2, 1)), ('s', 'x')))
+    """
+    return parse_tokens(tokens(text))
+
+
+def parse_tokens(found: list[Token]) -> Node:
+    """Read an expression from its tokens; see ``parse``."""
+    parser = Parser(found)
+    node = parser.sum()
+    parser.skip()
+    if parser.peek() is not _END:
+        raise UnreadableError
+    return node
+
+
+class Parser:
+    """Reads one expression; stops where it ends."""
+
+    def __init__(self, found: list[Token]) -> None:
+        self.tokens = [*found, _END]
+        self.at = 0
+        self.depth = 0
+        self.bars = 0
+
+    def peek(self) -> Token:
+        return self.tokens[self.at]
+
+    def skip(self) -> None:
+        while self.tokens[self.at][0] == "space":
+            self.at += 1
+
+    def take(self, kind: str, text: str | None = None) -> bool:
+        token = self.tokens[self.at]
+        if token[0] == kind and (text is None or token[1] == text):
+            self.at += 1
+            return True
+        return False
+
+    def expect(self, kind: str, text: str | None = None) -> None:
+        if not self.take(kind, text):
+            raise UnreadableError
+
+    def sum(self) -> Node:
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise UnreadableError
+        parts = [self.term()]
+        while True:
+            self.skip()
+            if self.take("+"):
+                parts.append(self.term())
+            elif self.take("-"):
+                parts.append(minus(self.term()))
+            elif self.take("command", "pm"):
+                parts.append(("pm", 1, self.term()))
+            elif self.take("command", "mp"):
+                parts.append(("pm", -1, self.term()))
+            else:
+                break
+        self.depth -= 1
+        return plus(*parts)
+
+    def term(self) -> Node:
+        node = self.unary()
+        while True:
+            self.skip()
+            token = self.peek()
+            if token.kind == "*" or (token.kind == "command" and token.text in _TIMES):
+                self.at += 1
+                node = times(node, self.unary())
+            elif token.kind == "/" or (token.kind == "command" and token.text == "div"):
+                self.at += 1
+                node = over(node, self.unary())
+            elif token.kind == "command" and token.text == "bmod":
+                self.at += 1
+                node = call("mod", node, self.unary())
+            elif self.opens_factor(token):
+                if token.kind == "number":
+                    raise UnreadableError  # "1 2" and "x2" are no products
+                node = times(node, self.power())
+            else:
+                return node
+
+    def opens_factor(self, token: Token) -> bool:
+        if token.kind == "[":
+            return False  # an interval, or a list
+        if token.kind == "|":
+            return not self.bars
+        return token.kind in _OPENING or (
+            token.kind == "command" and token.text in _FACTOR_COMMANDS
+        )
+
+    def unary(self) -> Node:
+        self.skip()
+        if self.take("-"):
+            return minus(self.unary())
+        if self.take("+"):
+            return self.unary()
+        if self.take("command", "pm"):
+            return ("pm", 1, self.unary())
+        if self.take("command", "mp"):
+            return ("pm", -1, self.unary())
+        return self.power()
+
+    def power(self) -> Node:
+        node = self.postfix(self.atom())
+        if self.take("^"):
+            if self.degree():
+                return ("deg", node)
+            node = self.postfix(("^", node, self.exponent()))
+        return node
+
+    def degree(self) -> bool:
+        at = self.at
+        braced = self.take("{")
+        if self.take("command", "circ") and (not braced or self.take("}")):
+            return True
+        self.at = at
+        return False
+
+    def exponent(self) -> Node:
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise UnreadableError
+        self.skip()
+        if self.take("-"):
+            node = minus(self.exponent())
+        elif self.take("+"):
+            node = self.exponent()
+        else:
+            node = self.postfix(self.atom())
+            if self.take("^"):
+                node = ("^", node, self.exponent())
+        self.depth -= 1
+        return node
+
+    def postfix(self, node: Node) -> Node:
+        while True:
+            if self.take("!"):
+                node = call("factorial", node)
+            elif self.take("%") or self.take("command", "%"):
+                node = over(node, num(100))
+            elif node[0] == "s" and (self.take("'") or self.take("command", "prime")):
+                node = ("s", node[1] + "'")
+            else:
+                return node
+
+    def atom(self) -> Node:
+        self.skip()
+        token = self.peek()
+        if token is _END:
+            raise UnreadableError
+        self.at += 1
+        if token.kind == "number":
+            return self.mixed(token)
+        if token.kind in ("symbol", "constant"):
+            return self.symbol(token)
+        if token.kind in _CLOSERS and token.kind != "[":
+            return self.group(token.kind)
+        if token.kind == "function":
+            return self.function(token.text)
+        if token.kind == "|":
+            return self.absolute("|")
+        if token.kind == "command":
+            return self.command(token.text)
+        raise UnreadableError
+
+    def group(self, opener: str) -> Node:
+        """What stands behind an opening bracket that was taken, and its closer."""
+        bars, self.bars = self.bars, 0
+        node = self.sum()
+        self.skip()
+        self.expect(_CLOSERS[opener])
+        self.bars = bars
+        return node
+
+    def braced(self) -> Node:
+        """A group in braces or parentheses, or one token where LaTeX takes one."""
+        self.skip()
+        for opener in ("{", "("):
+            if self.take(opener):
+                return self.group(opener)
+        token = self.peek()
+        if token.kind in ("number", "symbol", "constant"):
+            self.at += 1
+            return _plain(token)
+        raise UnreadableError
+
+    def mixed(self, token: Token) -> Node:
+        """A number, and the proper fraction behind a whole one."""
+        at, whole = self.at, token.text.isdigit()
+        value = token.value
+        if whole and self.take("command", "frac"):
+            part = self.fraction()
+            if (proper := _proper(part)) is not None:
+                return num(value + proper)
+            self.at = at
+        elif whole and self.take("space"):
+            kinds = [
+                self.tokens[i].kind for i in range(self.at, min(self.at + 3, len(self.tokens)))
+            ]
+            if kinds == ["number", "/", "number"]:
+                top, bottom = (self.tokens[self.at + i].value for i in (0, 2))
+                if bottom and 0 < top < bottom:
+                    self.at += 3
+                    return num(value + Fraction(top) / bottom)
+                raise UnreadableError
+            self.at = at
+        return ("n", value)
+
+    def fraction(self) -> Node:
+        top_at = self.at
+        top, bottom = self.braced(), self.braced()
+        first = self.tokens[top_at : top_at + 2]
+        if _differential(bottom) and any(token.text == "d" for token in first):
+            raise UnreadableError
+        return over(top, bottom)
+
+    def symbol(self, token: Token) -> Node:
+        """A symbol with its subscript and primes, or a constant."""
+        if token.kind == "constant" and self.peek().kind != "_":
+            return ("k", token.text)
+        name = token.text
+        if self.take("_"):
+            name += f"_{self.subscript()}"
+        return ("s", name)
+
+    def subscript(self) -> str:
+        """The text of a subscript, as it is written."""
+        if not self.take("{"):
+            token = self.peek()
+            self.at += 1
+            if token.kind in ("number", "symbol", "constant"):
+                return token.text
+            raise UnreadableError
+        depth, parts = 1, []
+        while depth:
+            token = self.peek()
+            self.at += 1
+            depth += (token.kind == "{") - (token.kind == "}")
+            if token is _END:
+                raise UnreadableError
+            parts.append(token.text)
+        return "".join(parts[:-1]).strip()
+
+    def absolute(self, closer: str) -> Node:
+        self.bars += 1
+        node = self.sum()
+        self.skip()
+        self.expect(closer)
+        self.bars -= 1
+        return call("abs", node)
+
+    def command(self, name: str) -> Node:
+        if name == "frac":
+            return self.fraction()
+        if name == "binom":
+            return call("binom", self.braced(), self.braced())
+        if name in ("lfloor", "lceil"):
+            node = self.sum()
+            self.skip()
+            self.expect("command", "r" + name[1:])
+            return call(name[1:], node)
+        if name == "lvert":
+            node = self.sum()
+            self.expect("command", "rvert")
+            return call("abs", node)
+        if name in ("angle", "triangle"):
+            return ("s", f"{name} {self.letters()}")
+        if name in _MARKED:
+            self.expect("{")
+            self.at -= 1
+            return ("s", f"{name} {self.subscript()}")
+        raise UnreadableError
+
+    def letters(self) -> str:
+        """The points that name an angle or a triangle."""
+        self.skip()
+        if self.peek().kind == "{":
+            return self.subscript()
+        text = ""
+        while self.peek().kind == "symbol":
+            text += self.peek().text
+            self.at += 1
+        if not text and self.peek().kind == "number":
+            text = self.peek().text
+            self.at += 1
+        if not text:
+            raise UnreadableError
+        return text
+
+    def function(self, name: str) -> Node:
+        if name in ("sqrt", "cbrt"):
+            return self.root(name)
+        base = exponent = None
+        while self.peek().kind in ("_", "^"):
+            if self.take("_"):
+                base = self.base()
+            elif self.take("^"):
+                exponent = self.exponent()
+        if exponent == MINUS_ONE and name in _INVERSE:
+            name, exponent = _INVERSE[name], None
+        node = self.applied(name, base)
+        return node if exponent is None else ("^", node, exponent)
+
+    def base(self) -> Node:
+        if self.take("{"):
+            return self.group("{")
+        token = self.peek()
+        self.at += 1
+        if token.kind not in ("number", "symbol", "constant"):
+            raise UnreadableError
+        return _plain(token)
+
+    def applied(self, name: str, base: Node | None) -> Node:
+        arguments = self.arguments(name)
+        if name == "exp":
+            return ("^", ("k", "e"), arguments[0])
+        if name == "lg":
+            return call("log", arguments[0], num(10))
+        if name == "log" and base is not None:
+            return call("log", arguments[0], base)
+        if base is not None:
+            raise UnreadableError
+        return call(name, *arguments)
+
+    def arguments(self, name: str) -> tuple[Node, ...]:
+        self.skip()
+        for opener in ("(", "{"):
+            if self.take(opener):
+                return self.listed(name, opener)
+        node = None
+        while True:
+            self.skip()
+            token = self.peek()
+            if token.kind == "function" and token.text != "sqrt":
+                break
+            if not self.opens_factor(token) or (node and token.kind not in _ARGUMENT_MORE):
+                break
+            if node and token.kind == "number":
+                break
+            node = self.power() if node is None else times(node, self.power())
+        if node is None:
+            raise UnreadableError
+        return (node,)
+
+    def listed(self, name: str, opener: str) -> tuple[Node, ...]:
+        bars, self.bars = self.bars, 0
+        found = [self.sum()]
+        self.skip()
+        while name in _LISTS and self.take(","):
+            found.append(self.sum())
+            self.skip()
+        self.expect(_CLOSERS[opener])
+        self.bars = bars
+        return tuple(found)
+
+    def root(self, name: str) -> Node:
+        index = num(3 if name == "cbrt" else 2)
+        if self.take("["):
+            index = self.sum()
+            self.expect("]")
+        return call("root", self.braced(), index)
+
+
+_ARGUMENT_MORE = frozenset({"symbol", "constant", "command", "function"})
+"""What may follow the first factor of an argument without parentheses: ``\\sin 2x``."""
+
+
+def _plain(token: Token) -> Node:
+    if token.kind == "number":
+        return ("n", token.value)
+    return ("k" if token.kind == "constant" else "s", token.text)
+
+
+def _proper(node: Node) -> Fraction | None:
+    """The value of a quotient of whole numbers between 0 and 1."""
+    if node[0] != "*" or node[1][0][0] != "n" or node[1][1][1][0] != "n":
+        return None
+    top, bottom = node[1][0][1], node[1][1][1][1]
+    if not bottom or top.denominator != 1 or bottom.denominator != 1:
+        return None
+    return Fraction(top, bottom) if 0 < top < bottom else None
+
+
+def _differential(node: Node) -> bool:
+    """Whether a denominator reads dx: the fraction is a derivative, which is left to others."""
+    return node[0] == "*" and node[1][0] == ("s", "d") and node[1][1][0] == "s"

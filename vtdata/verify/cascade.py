@@ -1,0 +1,221 @@
+r"""Two expressions, compared: exact form, random points, algebra in a child.
+
+Each stage decides or passes on; what is passed on to the end is undecided, never guessed.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from vtdata.verify.algebra.form import Form, NoFormError, form, ratio, same
+from vtdata.verify.algebra.latex import latex
+from vtdata.verify.algebra.points import agree
+from vtdata.verify.algebra.poly import TooLargeError
+from vtdata.verify.algebra.tree import Node, minus, num, plus, replaced, symbols, times, walk
+from vtdata.verify.policy import Policy
+from vtdata.verify.reading.read import is_infinite
+from vtdata.verify.reading.units import DEGREE, PERCENT, Unit, scaled
+from vtdata.verify.reading.values import Relation, Scalar
+
+Symbolic = Callable[[str, str, Node | None, Node | None, bool | None], bool | None]
+"""Decides when nothing else did: LaTeX, the nodes if there are, and what the points said."""
+_LETTERS = {"length": "m", "time": "s", "mass": "g"}
+
+
+@dataclass(slots=True)
+class Cascade:
+    """One comparison: its policy, its last stage, and what the stages said."""
+
+    policy: Policy
+    symbolic: Symbolic
+    reason: str = ""
+    """Why nothing was decided, where that is known."""
+    stage: str = "key"
+    said: dict[str, str] = field(default_factory=dict)
+
+    def open(self, reason: str) -> None:
+        """Nobody could decide; the first reason stands."""
+        self.reason = self.reason or reason
+
+    def ask(
+        self,
+        a: str,
+        b: str,
+        left: Node | None = None,
+        right: Node | None = None,
+        *,
+        points: bool | None = None,
+    ) -> bool | None:
+        """The last stage, with its two sides in an order of their own."""
+        self.stage = "symbolic"
+        if (b, repr(right)) < (a, repr(left)):
+            a, b, left, right = b, a, right, left
+        found = self.symbolic(a, b, left, right, points)
+        if found is None:
+            self.open("undecided")
+        return found
+
+    def nodes(self, a: Node, b: Node) -> bool | None:
+        """Whether two expressions have the same value, as functions of their symbols."""
+        if a == b:
+            return True
+        if is_infinite(a) or is_infinite(b):
+            return False
+        left, right = formed(a), formed(b)
+        if left is not None and right is not None:
+            exact = same(left, right)
+            if exact is not None:
+                return exact
+        self.stage = "points" if self.stage == "key" else self.stage
+        points = agree(a, b)
+        if points is False and (decimal := _decimal_logs(a, b)) is not None:
+            return self.nodes(*decimal)
+        self.said["points"] = word(points)
+        if points is False:
+            return False
+        if _any_infinite(a) or _any_infinite(b):
+            self.open("not_comparable")
+            return None
+        return self.ask(latex(a), latex(b), a, b, points=points)
+
+    def scalars(self, a: Scalar, b: Scalar) -> bool | None:
+        """Expressions with units."""
+        if a.unit == b.unit:
+            return self.nodes(a.node, b.node)
+        if a.unit is None or b.unit is None:
+            bare, other = (a, b) if a.unit is None else (b, a)
+            return self._one_unit(bare.node, other.node, other.unit or PERCENT)
+        if a.unit.label or b.unit.label:
+            found = self.nodes(a.node, b.node)
+            if found:
+                self.open("unit_unclear")
+                return None
+            return False if a.unit.label and b.unit.label else found
+        if a.unit.dims != b.unit.dims:
+            return False
+        return self.nodes(scaled(a.node, a.unit), scaled(b.node, b.unit))
+
+    def _one_unit(self, bare: Node, node: Node, unit: Unit) -> bool | None:
+        """A unit on one side: what is without it may mean the same one."""
+        readings = []
+        if unit in (PERCENT, DEGREE):
+            readings.append(scaled(node, unit))
+            lenient = self.policy.percent if unit == PERCENT else self.policy.units
+            if lenient in ("either", "unit", "lenient"):
+                readings.append(node)
+            if unit == PERCENT and lenient == "unit":
+                readings = [node]
+        elif self.policy.units == "lenient":
+            readings.append(node)
+            if not unit.label and any(part[0] == "s" for part in walk(bare)):
+                return self._letter_unit(bare, node, unit)
+        return any_of(self.nodes(bare, reading) for reading in readings)
+
+    def _letter_unit(self, bare: Node, node: Node, unit: Unit) -> bool | None:
+        """``5m`` beside ``5 m``: the letter is read as a unit on one side alone."""
+        found = self.nodes(bare, node)
+        if found is not False:
+            return found
+        base = (
+            ("s", {"length": "m", "time": "s", "mass": "g"}.get(unit.dims[0][0], ""))
+            if unit.dims
+            else None
+        )
+        if base is None or len(unit.dims) != 1 or unit.factor != num(1):
+            return False
+        return self.nodes(bare, times(node, ("^", base, num(unit.dims[0][1]))))
+
+    def relations(self, a: Relation, b: Relation) -> bool | None:
+        """Two equations are the same if one is a multiple of the other."""
+        if a.op != b.op:
+            return False
+        left, right = plus(a.left, minus(a.right)), plus(b.left, minus(b.right))
+        if symbols(left) != symbols(right):
+            return False
+        first, second = formed(left), formed(right)
+        if first is not None and second is not None:
+            try:
+                factor = ratio(first, second)
+            except TooLargeError:
+                factor = None
+            if factor is not None:
+                return factor > 0 if a.op in ("<", "<=") else True
+            if first.exact and second.exact:
+                return self._multiple(left, right, a.op)
+        return self._multiple(left, right, a.op)
+
+    def _multiple(self, left: Node, right: Node, op: str) -> bool | None:
+        """Whether the quotient of two left sides is one number everywhere."""
+        point = {name: num(3 + 2 * i) for i, name in enumerate(sorted(symbols(left)))}
+        at_left, at_right = _placed(left, point), _placed(right, point)
+        found = agree(times(left, at_right), times(right, at_left))
+        if found is False:
+            return False
+        self.open("undecided" if op == "=" else "not_comparable")
+        if op != "=":
+            return None
+        return self.nodes(times(left, at_right), times(right, at_left))
+
+
+def any_of(found: Iterable[bool | None]) -> bool | None:
+    """True if one is, False if all are, else None.
+
+    >>> any_of([False, None]), any_of([False, True]), any_of([])
+    (None, True, False)
+    """
+    unsure = False
+    for one in found:
+        if one:
+            return True
+        unsure = unsure or one is None
+    return None if unsure else False
+
+
+def all_of(found: Iterable[bool | None]) -> bool | None:
+    """False if one is, True if all are, else None.
+
+    >>> all_of([True, None]), all_of([None, False]), all_of([])
+    (None, False, True)
+    """
+    unsure = False
+    for one in found:
+        if one is False:
+            return False
+        unsure = unsure or one is None
+    return None if unsure else True
+
+
+@functools.lru_cache(maxsize=4_096)
+def formed(node: Node) -> Form | None:
+    """The canonical form, or None where there is none."""
+    try:
+        return form(node)
+    except (NoFormError, TooLargeError, ZeroDivisionError):
+        return None
+
+
+def _decimal_logs(a: Node, b: Node) -> tuple[Node, Node] | None:
+    r"""Both with ``\log`` read to base 10; None where there is none without a base."""
+    found = [part for part in (*walk(a), *walk(b)) if part[:2] == ("f", "log")]
+    bare = {part for part in found if len(part[2]) == 1}
+    for part in bare:
+        decimal = ("f", "log", (part[2][0], num(10)))
+        a, b = replaced(a, part, decimal), replaced(b, part, decimal)
+    return (a, b) if bare else None
+
+
+def _any_infinite(node: Node) -> bool:
+    return any(part == ("k", "oo") for part in walk(node))
+
+
+def word(found: bool | None) -> str:  # noqa: FBT001
+    """What a stage said, in a word."""
+    return {True: "equal", False: "different", None: "unknown"}[found]
+
+
+def _placed(node: Node, point: dict[str, Node]) -> Node:
+    for name, value in point.items():
+        node = replaced(node, ("s", name), value)
+    return node
