@@ -89,31 +89,55 @@ class _Window:
     """
 
     slots: int
-    calls_per_query: int = 1
-    inside: int = 0
+    calls: int = 0
+    """Of the queries inside."""
+    last: int = 1
+    """Calls of the query that came last."""
     typical_bytes: float = 16 * 1024
     has_result: bool = False
-    futures: set[Future[object]] = field(default_factory=set)
+    futures: dict[Future[object], int] = field(default_factory=dict)
+    """Queries inside, with their calls."""
 
     @property
     def has_room(self) -> bool:
         per_slot = WINDOW_PER_SLOT if self.has_result else 1
-        most = per_slot * self.slots // self.calls_per_query
-        if self.inside >= most + 2:  # one that rounds up, one that fills slots at a query's end
+        # Two more than fit: one that rounds up, one that fills slots at a query's end.
+        if self.calls - self.last > per_slot * self.slots:
             return False
-        return self.inside == 0 or (self.inside + 1) * self.typical_bytes <= WINDOW_BYTES
+        inside = len(self.futures)
+        return inside == 0 or (inside + 1) * self.typical_bytes <= WINDOW_BYTES
+
+    def enter(self, future: Future[object], calls: int) -> None:
+        self.futures[future] = self.last = calls
+        self.calls += calls
+
+    def leave(self, future: Future[object]) -> None:
+        self.calls -= self.futures.pop(future)
+        self.has_result = True
 
     def learn(self, size: int) -> None:
         """Follow growth at once and shrinkage slowly."""
         self.typical_bytes = max(size, self.typical_bytes * 0.95 + size * 0.05)
 
 
-def _calls_of(stations: list[Station], query: Query) -> int:
-    """Calls that the first async step makes for a query."""
-    at = next(at for at in stations if at.waits)
-    step = at.planned.step
-    assert isinstance(step, Async)
-    return max(1, len(step.requests(query, at.ctx) or ()))
+class _Weigh:
+    """How many calls the first async step makes for a query.
+
+    Where ``requests`` are what is surely asked, those of the first query stand for all: building
+    them for each would double that work. Where they are a bound, one query may cause many and the
+    next none.
+    """
+
+    def __init__(self, stations: list[Station]) -> None:
+        self._at = next(at for at in stations if at.waits)
+        self._known = 0
+
+    def __call__(self, query: Query) -> int:
+        step = self._at.planned.step
+        assert isinstance(step, Async)
+        if not self._known or step.bound is not None:
+            self._known = max(1, len(step.requests(query, self._at.ctx) or ()))
+        return self._known
 
 
 def fused(
@@ -140,7 +164,7 @@ def fused(
     Raises:
         Stopped: the run was asked to stop; what is in flight goes on until ``Loop.leave``.
     """
-    window = _Window(slots)
+    window, weigh = _Window(slots), _Weigh(stations)
     done: queue.SimpleQueue[Future[object]] = queue.SimpleQueue()
     source = iter(stream)
     exhausted = False
@@ -151,19 +175,15 @@ def fused(
                 if query is None:
                     exhausted = True
                     break
-                if not window.has_result and not window.inside:
-                    window.calls_per_query = _calls_of(stations, query)
                 window.learn(size_of(query))
+                calls = weigh(query)  # before it is worked on
                 future = loop.start(_advance(stations, query))
-                window.futures.add(future)
-                window.inside += 1
+                window.enter(future, calls)
                 future.add_done_callback(done.put)
-            if not window.inside:
+            if not window.futures:
                 return
             future = _next_done(done, stopping)
-            window.futures.discard(future)
-            window.inside -= 1
-            window.has_result = True
+            window.leave(future)
             for query in _result(future):
                 window.learn(size_of(query))
                 if query.live:
