@@ -206,9 +206,7 @@ def _reward(query: Query, vote: VoteRecord) -> float | None:
     """What ``verify`` said of the winner; None where there is none, or nobody could judge it."""
     for rollout in query.rollouts:
         verdict = rollout.verdict
-        if rollout.set != vote.set or rollout.answer_class != 0 or verdict is None:
-            continue
-        if verdict.answer == vote.answer:
+        if rollout.set == vote.set and verdict is not None and verdict.answer == vote.answer:
             return verdict.reward
     return None
 

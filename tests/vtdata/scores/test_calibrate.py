@@ -22,7 +22,7 @@ from tests.runs import (
     write_recipe,
     write_rows,
 )
-from vtdata.records import Query, Verifier
+from vtdata.records import Query, Verdict, Verifier
 from vtdata.scores.calibrate import REST, Calibrate, show
 from vtdata.scores.verify import Verify
 from vtdata.scores.vote import Vote
@@ -165,11 +165,20 @@ def test_a_winner_that_nobody_could_judge_counts_as_wrong() -> None:
     for question in golds[:50]:
         for one in question.rollouts:
             assert one.verdict is not None
-            one.verdict = type(one.verdict)(None, "not_comparable", "math", one.verdict.answer)
+            one.verdict = Verdict(None, "not_comparable", "math", one.verdict.answer)
     opened = voted(900, 8, gold=None)
     notes, _, _ = calibrated([*golds, opened])
     assert (notes["golds_unjudged"], notes["golds_wrong"]) == (50, 50)
     assert opened.drop_reason == "no_threshold"
+
+
+def test_what_another_set_said_does_not_matter() -> None:
+    golds = many(100, 8)
+    for question in golds:
+        unjudged = Verdict(None, "not_comparable", "math", "7")
+        question.rollouts.insert(0, rollout(set="reference", verdict=unjudged))
+    notes, _, _ = calibrated(golds, of="teacher")
+    assert notes == {"golds_right": 100}
 
 
 def test_the_reference_is_not_shown_to_the_vote() -> None:

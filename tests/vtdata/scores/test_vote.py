@@ -149,6 +149,13 @@ def test_a_record_of_agreement_needs_no_label(answer: str) -> None:
     assert (question.vote.answer, question.vote.reason) == (answer, "majority")
 
 
+def test_a_record_of_agreement_keeps_to_the_share_of_its_type() -> None:
+    known = {"verifier": Verifier("math"), "answer": "Rome"}
+    question = voted(open_query(*["Rome"] * 7, "Oslo", **known), min_share_by={"text": 0.9})
+    assert question.vote is not None
+    assert (question.vote.answer, question.vote.reason) == (None, "too_low_share")
+
+
 def test_a_gold_answer_is_not_outvoted() -> None:
     question = open_query(*["5"] * 8, verifier=Verifier("math"), answer="4")
     voted(question)

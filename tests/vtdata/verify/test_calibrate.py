@@ -36,6 +36,12 @@ def test_the_binomial_tail_is_exact(k: int, n: int, p: float) -> None:
     assert at_least(k, n, p) == pytest.approx(float(exact), rel=1e-10, abs=1e-13)
 
 
+@pytest.mark.parametrize("wrong", [0, 1])
+def test_a_small_tail_keeps_its_digits(wrong: int) -> None:
+    exact = Fraction(95, 100) ** 1_000 * (1 if not wrong else 1 + 1_000 * Fraction(5, 95))
+    assert at_least(1_000 - wrong, 1_000, 0.95) == pytest.approx(float(exact), rel=1e-9)
+
+
 @pytest.mark.parametrize("n", [1_000, 1_000_000])
 def test_the_tail_of_many_trials(n: int) -> None:
     k = round(n * 0.95 + 2 * math.sqrt(n * 0.95 * 0.05))
@@ -116,6 +122,7 @@ def at(*counts: tuple[float, int, int]) -> list[Point]:
         ([(1.0, 59, 1)], None),
         ([(1.0, 93, 1)], 1.0),
         ([(1.0, 93, 2)], None),
+        ([(1.0, 93, 1), (0.9, 200, 40)], 1.0),  # 93 are enough to begin with
         ([(1.0, 50, 1), (0.9, 92, 3), (0.8, 400, 4)], 0.8),  # too few to begin with are skipped
         ([(1.0, 400, 0), (0.9, 800, 10), (0.8, 900, 90)], 0.9),
         ([(1.0, 400, 40), (0.9, 8_000, 80)], None),  # the first failure ends it

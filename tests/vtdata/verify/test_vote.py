@@ -230,7 +230,13 @@ def test_the_questions_about_pairs_are_bounded() -> None:
 
 def test_choices_are_never_undecided() -> None:
     letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-    result = majority(list(letters), min_votes=1, min_share=0.01, kind="choice")
+    result = majority(
+        list(letters),
+        min_votes=1,
+        min_share=0.01,
+        kind="choice",
+        options=[f"option {number}" for number in range(len(letters))],
+    )
     assert (result.num_classes, result.undecided) == (len(letters), 0)
 
 
