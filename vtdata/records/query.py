@@ -6,6 +6,7 @@ is the unit that votes, has a pass rate and is selected from.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any, Literal, get_args
@@ -51,6 +52,8 @@ class Verdict:
     kind: str = field(default="", repr=False)
     answer: str | None = field(default=None, repr=False)
     """The answer as extracted from the response; None where there was none."""
+    said: Mapping[str, str] | None = field(default=None, repr=False, compare=False)
+    """What each stage of the verifier said, for the step that judges; it is not stored."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from vtdata.records import Query, Verdict
@@ -54,7 +55,7 @@ def verify(response: str, query: Query) -> Verdict:
             verdict = Verdict(None, "bad_spec")
         else:
             verdict = check(response, query.answer, spec, query.options)
-    return Verdict(verdict.reward, verdict.reason, kind, verdict.answer)
+    return replace(verdict, kind=kind)
 
 
 def gold_check(query: Query) -> Verdict:

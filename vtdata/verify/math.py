@@ -164,9 +164,8 @@ def check(
     except ConfigError:
         return Verdict(None, "bad_spec", answer=found)
     finding = compare(answer or "", found, policy=policy)
-    return Verdict(
-        None if finding.same is None else float(finding.same), finding.reason, answer=found
-    )
+    reward = None if finding.same is None else float(finding.same)
+    return Verdict(reward, finding.reason, answer=found, said=finding.said)
 
 
 def readable(answer: str | None) -> bool:
