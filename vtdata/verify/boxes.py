@@ -23,7 +23,7 @@ _BETWEEN = re.compile(
 _OR = re.compile(r"(?<![A-Za-z])or(?![A-Za-z])|或")
 _NAMED = re.compile(r"(?<![A-Za-z_\\])([A-Za-z])\s*=\s*[$\s]*\Z")
 _PLACEHOLDER = re.compile(
-    r"(?:\\text\s*\{)?\s*(?:\.{2,}|…|\\[lc]?dots|\?+|_+"
+    r"(?:\\text\s*\{)?\s*(?:\.{2,}|…|\\[lc]?dots|_+"
     r"|(?:your |the |final )*answer(?: here)?)\s*\}?",
     re.IGNORECASE,
 )

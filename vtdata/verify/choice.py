@@ -1,119 +1,26 @@
-r"""Multiple choice: letters or the text of an option, one or several."""
+r"""Multiple choice: what a response names, by label or by an option's text, one or several."""
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from vtdata.records import Verdict
-from vtdata.verify.exact import number
-from vtdata.verify.extraction import extract
-from vtdata.verify.normal import normal
+from vtdata.verify.boxes import boxed
+from vtdata.verify.concluded import concluded
+from vtdata.verify.menu import Menu, clean, menu_of
+from vtdata.verify.options import Picked, labels_in, pick
+from vtdata.verify.said import said
+from vtdata.verify.spoken import spoken
 
-_MAX_LETTERS = 200
-_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-_PREFIX = re.compile(r"(?:(?:option|choice|answer|选项|答案)\s*:?\s*)?", re.IGNORECASE)
-_HEAD = re.compile(
-    r"[(\[]?\s*(?P<letter>[A-Za-z])\s*(?:[)\].:,、-]|\s(?:because|since|as)\b)\s*(?P<text>.*)",
-    re.DOTALL,
+__all__ = ["Picked", "check", "find", "pick"]
+
+_NOT = re.compile(
+    r"(?:not|n't|never|cannot|avoid|rather than|instead of|than)\s+(?:to\s+|the\s+)?\Z"
 )
-_TOKENS = re.compile(r"[^\s,;&+()\[\].:、]+")
-_OPTION_LABEL = re.compile(r"\s*[(\[]?([A-Za-z])\s*[)\].:、]\s*(?=\S)")
-
-
-@dataclass(frozen=True, slots=True)
-class Picked:
-    """Which options an answer names; ``reason`` where that is none, or not clear which."""
-
-    indices: frozenset[int]
-    reason: str = ""
-    others: frozenset[int] = frozenset()
-    """The second reading of an ambiguous answer."""
-
-
-def pick(answer: str, options: Sequence[str]) -> Picked:
-    r"""Read an answer as a choice among ``options``; without options, as letters.
-
-    A letter, several letters ("A,C", "AC", "A and C"), or an option's text, whatever the case and
-    punctuation; "B) 42" must name the same option by both.
-
-    Returns:
-        Picked with reason ``no_such_option``, ``ambiguous`` (the letter A may be the first option
-        or the text of another) or ``letter_text_conflict``; else the indices.
-
-    >>> options = ["41", "42", "0.5"]
-    >>> [sorted(pick(a, options).indices) for a in ("(b)", "B. 42", r"\text{B}", "1/2", "A, C")]
-    [[1], [1], [1], [2], [0, 2]]
-    >>> pick("B) 41", options).reason, pick("D", options).reason
-    ('letter_text_conflict', 'no_such_option')
-    """
-    text = _PREFIX.sub("", normal(answer), count=1)
-    texts = _texts(options)
-    labeled = _labeled(text, texts)
-    if labeled.indices and texts:
-        return labeled
-    by_letter = _by_letter(text, len(options))
-    by_text = _named(texts, answer)
-    if len(by_text) == 1 and (len(by_letter) != 1 or by_letter == by_text):
-        return Picked(by_text)
-    if by_text:
-        return Picked(frozenset(), "ambiguous", by_letter | by_text)
-    return Picked(by_letter) if by_letter else labeled
-
-
-def _labeled(text: str, texts: Sequence[str]) -> Picked:
-    """Read "B) 42": the letter, unless the text behind it is another option's."""
-    head = _HEAD.fullmatch(text)
-    index = _LETTERS.find(head.group("letter").upper()) if head else -1
-    if head is None or (texts and index >= len(texts)):
-        return Picked(frozenset(), "no_such_option")
-    named = _named(texts, head.group("text"))
-    if named and index not in named:
-        return Picked(frozenset(), "letter_text_conflict")
-    if not named and _by_letter(head.group("text"), len(texts)):
-        return Picked(frozenset(), "no_such_option")  # "A, C" is a list of letters
-    return Picked(frozenset({index}))
-
-
-def _by_letter(text: str, num_options: int) -> frozenset[int]:
-    """Read "b", "(B)", "AC", "A, C", "A and C"; nothing where it is no such list."""
-    if len(text) > _MAX_LETTERS:
-        return frozenset()
-    tokens = [token for token in _TOKENS.findall(text) if token not in ("and", "和")]
-    if len(tokens) == 1 and len(tokens[0]) == 1:
-        tokens = [tokens[0].upper()]
-    letters = "".join(tokens)
-    indices = frozenset(map(_LETTERS.find, letters))
-    if not letters or -1 in indices or len(indices) < len(letters):
-        return frozenset()
-    return indices if not num_options or max(indices) < num_options else frozenset()
-
-
-def _named(texts: Sequence[str], answer: str) -> frozenset[int]:
-    return frozenset(i for i, option in enumerate(texts) if _same(option, answer))
-
-
-def _texts(options: Sequence[str]) -> list[str]:
-    """The options' texts, without the labels "A. ", "B. " where every one has its own."""
-    labels = [_OPTION_LABEL.match(option) for option in options]
-    own = all(
-        m is not None and _LETTERS.find(m.group(1).upper()) == i for i, m in enumerate(labels)
-    )
-    if own:
-        return [option[m.end() :] for option, m in zip(options, labels, strict=True) if m]
-    return list(options)
-
-
-def _same(option: str, answer: str) -> bool:
-    left, right = normal(option), normal(answer)
-    if not left or not right:
-        return False
-    if left == right or left.casefold() == right.casefold():
-        return True
-    a, b = number(option), number(answer)
-    return a is not None and b is not None and a.value == b.value
+_MAX_LINE = 200
 
 
 def check(
@@ -121,11 +28,16 @@ def check(
 ) -> Verdict:
     r"""Judge a response by the option it names; the reference is a letter or an option's text.
 
-    A response that is a letter and nothing else is an answer too. Several correct options must
-    all be named, and no other.
+    Answer matching and option verification together: a label, an option's text, or a value equal
+    to it. The reference follows the options' text where it is a text, and their order, or their
+    own labels, where it is a letter. Several correct options must all be named, and no other.
 
-    Reasons: ``correct``, ``wrong``, ``no_answer``, ``no_such_option``, ``letter_text_conflict``
-    (0.0); ``bad_reference``, ``ambiguous`` (None: one of two readings is right).
+    Reasons: ``correct``, ``wrong``, ``no_answer``, ``no_such_option``, ``letter_text_conflict``,
+    ``hedged``, ``negated`` (0.0); ``bad_reference``, ``ambiguous`` (one of two readings is
+    right) and ``no_options`` (the answer is a text, and the query doesn't hold the options' own)
+    (None).
+
+    Source: 3B p.6, which names both for STEM and says no more; how they are done is ours.
 
     >>> check("The answer is (B).", "42", {}, ["41", "42"])
     Verdict(reward=1.0, reason='correct')
@@ -133,9 +45,7 @@ def check(
     Verdict(reward=0.0, reason='wrong')
     """
     del spec
-    found = extract(response)
-    if found is None and len(_by_letter(response.strip(), len(options))) == 1:
-        found = response.strip()
+    found = find(response, options)
     gold = pick(answer, options) if answer else Picked(frozenset(), "no_such_option")
     if not gold.indices:
         return Verdict(None, "bad_reference", answer=found)
@@ -149,4 +59,80 @@ def check(
         if not picked.others & gold.indices:
             return Verdict(0.0, "wrong", answer=found)
         return Verdict(None, "ambiguous", answer=found)
+    if picked.reason == "no_such_option" and not options:
+        return Verdict(None, "no_options", answer=found)
     return Verdict(0.0, picked.reason, answer=found)
+
+
+def find(response: str, options: Sequence[str]) -> str | None:
+    r"""Return what a response gives as its choice, as it is written; None where it gives none.
+
+    First a box; then of "the answer is X", "option X is correct", "I choose X", 选X, a last line
+    that is a label, and the forms of ``extract``, the first that names an option.
+
+    >>> find("Option (B) is correct, since 6 * 7 = 42.", ["41", "42"])
+    'B'
+    >>> find("It may be anything.", ["41", "42"]) is None
+    True
+    """
+    text = spoken(response)
+    if text is None:
+        return None
+    answer, cut = boxed(text)
+    if answer is not None or cut:
+        return answer
+    menu = menu_of(tuple(options))
+    given = [found for found in _candidates(text, menu, options) if found]
+    named = (found for found in given if pick(found, options).reason != "no_such_option")
+    return next(named, given[0] if given else None)
+
+
+def _candidates(text: str, menu: Menu, options: Sequence[str]) -> list[str | None]:
+    plain, labeled = said(text), said(text, labels=True)
+    if labeled and labeled != plain and pick(labeled, options).reason == "letter_text_conflict":
+        plain = labeled
+    return [plain, _stated(text, menu), _last_line(text, menu, options), concluded(text)]
+
+
+def _stated(text: str, menu: Menu) -> str | None:
+    """The last "option X is correct" or "I choose X"."""
+    for match in reversed(list(_statements(tuple(menu.labels)).finditer(text))[-20:]):
+        if not _NOT.search(text, max(0, match.start() - 30), match.start()):
+            return match["before"] or match["after"]
+    return None
+
+
+@functools.lru_cache(maxsize=256)
+def _statements(labels: tuple[str, ...]) -> re.Pattern[str]:
+    mark = "|".join(sorted(map(re.escape, labels), key=len, reverse=True))
+    return re.compile(
+        rf"(?<![A-Za-z0-9])[*(\[]{{0,3}}(?P<before>{mark})[*)\].:]{{0,3}}\s+(?:is|must\s+be)\s+"
+        r"(?:the\s+|therefore\s+)?(?:only\s+)?(?:correct|right|best|true)(?![A-Za-z])"
+        r"|(?:(?<![A-Za-z])(?:choose|select|pick|chose|go\s+with|opt\s+for)"
+        r"(?:\s+(?:the\s+)?(?:option|choice|answer))?\s+"
+        r"|(?<![A-Za-z])(?:must|has\s+to)\s+be\s+(?:option|choice)?\s*|(?<!不)选择?[项:：\s]{0,3}"
+        r"|(?<![A-Za-z])(?:corresponds\s+to|matches)\s+(?:option|choice)\s+)"
+        rf"[*(（\[]{{0,3}}(?P<after>{mark})(?![A-Za-z0-9'])"
+    )
+
+
+def _last_line(text: str, menu: Menu, options: Sequence[str]) -> str | None:
+    """A last line that is a label, alone or with its option's text; or the option's text alone.
+
+    The last line of a list of options that is merely repeated is no answer.
+    """
+    lines = [line.strip() for line in text[-20 * _MAX_LINE :].splitlines() if line.strip()]
+    if not lines or len(lines[-1]) > _MAX_LINE:
+        return None
+    last = lines[-1]
+    if len(lines) > 1 and menu.head.match(clean(lines[-2])):
+        return None
+    bare = clean(last)
+    if labels_in(bare, menu) and (len(bare) > 1 or bare.isupper() or len(lines) == 1):
+        return last
+    head = menu.head.match(bare)
+    if head and pick(last, options).reason in ("", "letter_text_conflict"):
+        rest = bare[head.end() :]
+        return last if not rest or menu.named(rest) else None
+    whole = len(lines) == 1 and menu.named(last)
+    return last if whole else None

@@ -75,10 +75,7 @@ def gold_check(query: Query) -> Verdict:
 
 
 def _answer(response: str, query: Query) -> str | None:
-    found = extract(response)
-    if found is None and query.options and choice.pick(response, query.options).indices:
-        return response.strip()
-    return found
+    return choice.find(response, query.options) if query.options else extract(response)
 
 
 def _spec(text: str) -> dict[str, Any] | None:

@@ -81,7 +81,8 @@ def test_an_unclear_answer_says_why(answer: str, options: list[str], reason: str
         (r"\boxed{42}", "b", NUMBERS, 1.0, "correct"),
         ("The answer is (B).", "B", NUMBERS, 1.0, "correct"),
         ("B", "B", NUMBERS, 1.0, "correct"),  # nothing but a letter
-        ("42", "B", NUMBERS, 0.0, "no_answer"),  # nothing but a number may be anything
+        ("42", "B", NUMBERS, 1.0, "correct"),  # nothing but the text of an option
+        ("44", "B", NUMBERS, 0.0, "no_answer"),
         (r"\boxed{A}", "B", NUMBERS, 0.0, "wrong"),
         (r"\boxed{43}", "B", NUMBERS, 0.0, "no_such_option"),
         (r"\boxed{B) 41}", "B", NUMBERS, 0.0, "letter_text_conflict"),

@@ -194,8 +194,8 @@ def test_a_response_without_an_answer_gives_none(response: str) -> None:
 @pytest.mark.parametrize(
     "around", [("", ""), ("The answer is ", ""), ("", "\n\nSo x = 1\\end{align}")]
 )
-def test_a_million_characters_take_a_second(unit: str, around: tuple[str, str]) -> None:
-    text = around[0] + unit * (1_000_000 // len(unit)) + around[1]
+def test_a_long_response_takes_linear_time(unit: str, around: tuple[str, str]) -> None:
+    text = around[0] + unit * (200_000 // len(unit)) + around[1]
     start = time.process_time()
     extract(text)
-    assert time.process_time() - start < 3.0  # 0.8 s measured; a quadratic scan takes hours
+    assert time.process_time() - start < 1.0  # 0.2 s measured; a quadratic scan takes minutes
