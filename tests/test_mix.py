@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from tests.bench.mix import KINDS, pairs, polls
-from vtdata.verify.exact import number
+from vtdata.verify import key
 
 NUM = 4_000
 
@@ -26,10 +26,8 @@ def test_the_pairs_are_a_vote_mix() -> None:
 def test_numbers_are_equal_where_it_says_so() -> None:
     for pair in pairs(NUM, seed=5):
         if pair.kind in ("integer", "fraction", "decimal"):
-            gold, pred = number(pair.gold), number(pair.pred)
-            assert gold is not None, pair
-            assert pred is not None, pair
-            assert (gold.value == pred.value) is pair.equal, pair
+            assert (key(pair.gold) or "").startswith("number "), pair
+            assert (key(pair.gold) == key(pair.pred)) is pair.equal, pair
 
 
 def test_polls_know_what_their_answers_mean() -> None:

@@ -11,7 +11,7 @@ from fractions import Fraction
 from vtdata.errors import ConfigError
 from vtdata.text import nearest
 from vtdata.verify.choice import pick
-from vtdata.verify.exact import number
+from vtdata.verify.keys import key_of
 from vtdata.verify.math import equal
 from vtdata.verify.normal import normal
 
@@ -28,10 +28,12 @@ Same = Callable[[str, str], bool | None]
 
 _BINARY = frozenset({"yes", "no", "true", "false", "是", "否", "对", "错"})
 _OPTION_LETTER = re.compile(r"\(?[A-E]\)?")
-_QUANTITY = re.compile(r"-?[0-9][0-9.,/]*(?:\^\\circ(?: ?[CF])?| [^\W\d_][^\W_]*(?:[/^*][^\W_]+)*)")
 _PROSE = re.compile(r"[^\W\d_](?:[^\W\d_]|[ ,;.'’-])*")
 _WORD = re.compile(r"[^\W\d_]{3}|[\u3040-\u9fff]")
-_SET = re.compile(r"[,;]|\\cup|\\cap|\\in(?![a-z])|\\emptyset|\\varnothing|\\begin|\\pm|^\\\{")
+_TYPE_BY_KEY = {
+    **dict.fromkeys(("number", "base", "ratio"), "numeric"),
+    **dict.fromkeys(("tuple", "bracket", "list", "set", "reals", "matrix"), "set"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +78,9 @@ class _Group:
 def key(answer: str, kind: str = "math", options: Sequence[str] = ()) -> str | None:
     r"""Return the class of an answer: two answers with one key are the same vote.
 
-    Numbers by exact value, percents among themselves, choices by option, everything else by
-    canonical spelling. None where the answer names nothing, which is an abstention.
+    By canonical form, numbers by exact value, choices by option. None where the answer names
+    nothing, which is an abstention. A percent is neither of the numbers that it may stand for:
+    which of them, the vote decides.
 
     Args:
         answer: as extracted.
@@ -85,21 +88,15 @@ def key(answer: str, kind: str = "math", options: Sequence[str] = ()) -> str | N
         options: the query's options, in order.
 
     >>> key("0.50"), key(r"\dfrac12"), key(r"50\%")
-    ('number 1/2', 'number 1/2', 'percent 1/2')
+    ('number 1/2', 'number 1/2', 'number 32/1 percent')
     >>> key("(b)", "choice", ["41", "42"]), key("42", "choice", ["41", "42"])
     ('option 1', 'option 1')
     """
     if kind == "choice":
         picked = sorted(pick(answer, options).indices)
         return f"option {','.join(map(str, picked))}" if picked else None
-    value = number(answer)
-    if value is not None:
-        # Whether 50 % is 50 or 1/2 is settled among all answers. Hexadecimal, since Python refuses
-        # to write more than 4,300 decimal digits.
-        sort = "percent" if value.percent else "number"
-        return f"{sort} {value.value.numerator:x}/{value.value.denominator:x}"
-    text = normal(answer)
-    return f"text {text}" if text else None
+    found = key_of(answer)
+    return None if found is None else found.text
 
 
 def answer_type(answer: str, kind: str = "math", options: Sequence[str] = ()) -> str:
@@ -107,26 +104,24 @@ def answer_type(answer: str, kind: str = "math", options: Sequence[str] = ()) ->
 
     ``choice`` where the query has options, and for a lone letter A to E, whose options then stand
     in the question; ``binary`` for yes or no, true or false; ``numeric`` for a number, with a unit
-    or without; ``text`` for words; ``set`` for lists, tuples, intervals, sets and matrices;
-    ``expression`` for the rest.
+    or a name (x=3) or without; ``set`` for lists, tuples, intervals, sets and matrices; ``text``
+    for words; ``expression`` for the rest.
 
     >>> [answer_type(a) for a in ("1/2", "5 cm", r"2\sqrt{3}", "(1, 2)", "Paris", "B", "No.")]
     ['numeric', 'numeric', 'expression', 'set', 'text', 'choice', 'binary']
     """
     if kind == "choice" or options:
         return "choice"
-    if number(answer) is not None:
-        return "numeric"
-    text = normal(answer)
+    text, found = normal(answer), key_of(answer)
     if text.casefold() in _BINARY:
         return "binary"
     if _OPTION_LETTER.fullmatch(text):
         return "choice"
-    if _QUANTITY.fullmatch(text):
-        return "numeric"
-    if _PROSE.fullmatch(text) and _WORD.search(text):
-        return "text"
-    return "set" if _SET.search(text) else "expression"
+    words = found.text.split(" ") if found is not None else [""]
+    sort = words[2] if words[0] == "named" and len(words) > 2 else words[0]
+    if sort in _TYPE_BY_KEY:
+        return _TYPE_BY_KEY[sort]
+    return "text" if _PROSE.fullmatch(text) and _WORD.search(text) else "expression"
 
 
 def majority(

@@ -54,7 +54,7 @@ def test_fewer_asked_than_answered_is_an_error() -> None:
 
 
 def test_counts_and_classes() -> None:
-    result = vote("2", "1", "1.0", None, "2/2", "x")
+    result = vote("2", "1", "1.0", None, "2/2", "7")
     assert (result.votes, result.asked, result.abstained, result.margin) == (3, 6, 1, 2)
     assert result.classes == (1, 0, 0, None, 0, 2)  # the largest first, equal ones by key
 
@@ -113,6 +113,9 @@ def test_classes_are_numbered_from_the_largest(answers: list[str | None]) -> Non
         ("(1,2)", "(1, 2)", True),
         ("1,2", "12", False),
         ("x=1", "1", False),
+        (r"\sqrt{12}", r"2\sqrt{3}", True),
+        ("(x+1)(x-1)", "x^2-1", True),
+        ("(1,2)", "(2,1)", False),
         ("2", "3", False),
     ],
 )
@@ -253,15 +256,19 @@ def test_choices_are_never_undecided() -> None:
         ("2x", "expression"),
         ("xy", "expression"),
         (r"\infty", "expression"),
-        ("x=3", "expression"),
+        ("x=3", "numeric"),
+        ("f(x)=2x", "expression"),
+        ("x^2+1=0", "expression"),
+        ("3:30", "numeric"),
+        ("101_2", "numeric"),
         ("1, 2", "set"),
         ("[0,1)", "set"),
         (r"\{1,2\}", "set"),
         (r"\begin{pmatrix}1\end{pmatrix}", "set"),
         ("Paris", "text"),
-        ("no solution", "text"),
+        ("the second one", "text"),
         ("巴黎", "text"),
-        ("Paris, France", "text"),
+        ("New York", "text"),
         ("C", "choice"),
         ("(B)", "choice"),
         ("x", "expression"),
