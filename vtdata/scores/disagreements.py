@@ -6,7 +6,7 @@ set, however many rollouts gave it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -14,8 +14,9 @@ import pyarrow as pa
 from vtdata.records import Query, Rollout
 
 TABLE = "disagreements"
-STAGES = ("key", "points", "forward", "backward", "proof")
-"""Stages of the rules in their order; what each said stands in its column."""
+STAGES = ("points", "forward", "backward", "proof")
+"""Stages of the rules behind the canonical key; what each said stands in its column: equal,
+different, or why it could not tell. ``forward`` and ``backward`` are math-verify's directions."""
 MAX_CHARS = 2_000
 """Longer texts are cut in the table (ours)."""
 
@@ -48,12 +49,21 @@ def opposed(said: Mapping[str, str]) -> bool:
     return {"equal", "different"} <= set(said.values())
 
 
+def contradicted(rollouts: Iterable[Rollout]) -> list[list[Rollout]]:
+    """Return the rollouts about whose answer two stages contradict each other, by answer."""
+    groups: dict[str | None, list[Rollout]] = {}
+    for rollout in rollouts:
+        verdict = rollout.verdict
+        if verdict is not None and opposed(verdict.said or {}):
+            groups.setdefault(verdict.answer, []).append(rollout)
+    return list(groups.values())
+
+
 def disagreement(
     query: Query,
     rollouts: Sequence[Rollout],
     *,
     rules: str,
-    said: Mapping[str, str] | None = None,
     judge: str | None = None,
     agreement: float | None = None,
 ) -> dict[str, Any]:
@@ -63,12 +73,12 @@ def disagreement(
         query: the question, with its reference.
         rollouts: those that gave the answer, at least one; their verdict is the one in force.
         rules: the reason of the verdict that the rules came to.
-        said: what each of ``STAGES`` said, for those that were asked.
         judge: the judge's ballots in words.
         agreement: share of the most frequent ballot.
     """
     first = rollouts[0]
     verdict = first.verdict
+    said = (verdict.said if verdict else None) or {}
     return {
         "query_id": query.id,
         "set": first.set,
@@ -77,7 +87,7 @@ def disagreement(
         "reference": cut(query.answer),
         "answer": cut(verdict.answer if verdict else None),
         "rules": rules,
-        **{stage: (said or {}).get(stage) for stage in STAGES},
+        **{stage: said.get(stage) for stage in STAGES},
         "judge": judge,
         "agreement": agreement,
         "reward": verdict.reward if verdict else None,

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
+import pyarrow as pa
+
 from vtdata.records import Query, Rollout, Verdict
+from vtdata.scores.disagreements import DISAGREEMENTS, TABLE, contradicted, disagreement
 from vtdata.scores.rates import CUT_OFF, record
 from vtdata.steps import Context, Map, step
 from vtdata.verify import verify
@@ -20,8 +25,9 @@ class Verify(Map):
     Reads the rollouts of the set ``of`` that are live, their content and never their reasoning.
     Writes their ``verdict``, the set's entry of ``pass_rates`` in place of its old one, and the
     summaries ``n_correct``, ``n_scored``, ``n_truncated``, ``max_tokens``, ``reasons``, which are
-    those of the set judged last. Notes ``correct``, ``wrong``, ``truncated``, ``unscored``. Holds
-    one query in memory.
+    those of the set judged last. Logs the table ``disagreements``: answers about which two stages
+    of the verifier contradict each other. Notes ``correct``, ``wrong``, ``truncated``,
+    ``unscored``. Holds one query in memory.
 
     Drops queries: ``no_rollouts`` (the set has none).
 
@@ -34,11 +40,15 @@ class Verify(Map):
     needs = ("rollouts",)
     gives = ("verdicts",)
     reasons = ("no_rollouts",)
+    tables: ClassVar[dict[str, pa.Schema]] = {TABLE: DISAGREEMENTS}
 
     def process(self, query: Query, ctx: Context) -> list[Query]:
         name = query.only_set(self.of)
         for rollout in query.rollouts_of(name):
             rollout.verdict = judge(rollout, query)
+        for group in contradicted(query.rollouts_of(name)):
+            assert group[0].verdict is not None
+            ctx.log(TABLE, disagreement(query, group, rules=group[0].verdict.reason))
         rate = record(query, name)
         for count in ("correct", "wrong", "truncated", "unscored"):
             if getattr(rate, count):

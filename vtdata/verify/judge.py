@@ -18,7 +18,17 @@ from vtdata.records import Turn
 from vtdata.seeds import derive_seed
 
 OPEN = frozenset(
-    {"not_comparable", "undecided", "timeout", "memory", "ambiguous", "percent_unclear"}
+    {
+        "not_comparable",
+        "undecided",
+        "unit_unclear",
+        "time_or_ratio",
+        "too_long",
+        "timeout",
+        "memory",
+        "ambiguous",
+        "percent_unclear",
+    }
 )
 """Reasons of a verdict None that a judge may close: rules could not tell, or not in time. What
 exact values decided, a reference that can't be read and a broken verifier never go to a judge."""

@@ -29,6 +29,7 @@ from vtdata.errors import ConfigError, TooManyFailures
 from vtdata.records import Query, Rollout, Verdict, Verifier
 from vtdata.report import calls_lines
 from vtdata.run.dry import dry_run
+from vtdata.scores.disagreements import STAGES
 from vtdata.scores.judge import JudgeAnswers
 from vtdata.steps import Context, Generation, Request
 
@@ -143,7 +144,7 @@ def test_ballots_and_what_became_of_them_are_there_to_read(tmp_path: Path, judge
         "rollouts": 2,
         "reference": REFERENCE,
         "answer": "SPLIT number",
-        **dict.fromkeys(("key", "points", "forward", "backward", "proof")),
+        **dict.fromkeys(STAGES),
         "judge": "equivalent 2, different 1",
         "agreement": 2 / 3,
         "reward": 1.0,
