@@ -126,7 +126,7 @@ class Comparison(Cascade):
         shapes = {a.shape, b.shape}
         if "bracket" in shapes and len(shapes) == 2:
             return self._bracket(a, b)
-        if _DOTS in a.items or _DOTS in b.items:
+        if a.items and b.items and (_DOTS in a.items or _DOTS in b.items):
             return self._dotted(a, b)
         if shapes == {"set", "tuple"}:
             return False
@@ -183,6 +183,8 @@ class Comparison(Cascade):
 
     def named_and_value(self, a: Named, b: Value) -> bool | None:
         """``x=3`` and 3."""
+        if a.name[1:] == "." and b == Scalar(("s", a.name[0])):
+            return True  # "B. 42" and B
         return False if self.policy.names == "strict" else self.values(a.value, b)
 
     def named_and_relation(self, a: Named, b: Relation) -> bool | None:

@@ -96,6 +96,7 @@ _NAMES = {
     "abs": "Abs",
     "ceil": "ceiling",
     "binom": "binomial",
+    "double_factorial": "factorial2",
     "mod": "Mod",
     "max": "Max",
     "min": "Min",
@@ -105,7 +106,7 @@ _NAMES = {
 }
 _SAME_NAMES = (
     "sin cos tan cot sec csc sinh cosh tanh coth arcsin arccos arctan arccot ln log abs ceil "
-    "floor factorial binom mod gcd lcm max min Re Im arg sgn sign"
+    "floor factorial double_factorial binom mod gcd lcm max min Re Im arg sgn sign"
 )
 _FUNCTIONS: dict[str, Any] = {
     name: (lambda sympy, *args, name=name: getattr(sympy, _NAMES.get(name, name))(*args))

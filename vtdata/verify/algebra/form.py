@@ -293,6 +293,8 @@ def _computed(name: str, values: list[Rational]) -> Rational | None:
     ints = [value.numerator for value in values]
     if name == "factorial":
         return math.factorial(ints[0]) if 0 <= ints[0] <= MAX_FACTORIAL else None
+    if name == "double_factorial":
+        return math.prod(range(ints[0], 0, -2)) if 0 <= ints[0] <= MAX_FACTORIAL else None
     if name in ("gcd", "lcm"):
         return math.gcd(*ints) if name == "gcd" else math.lcm(*ints)
     return _of_two(name, *ints) if len(ints) == 2 else None

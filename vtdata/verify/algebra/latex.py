@@ -62,6 +62,8 @@ def _function(name: str, arguments: tuple[Node, ...]) -> str:
         return rf"\l{name} {first} \r{name} "
     if name == "factorial":
         return rf"\left({first}\right)!"
+    if name == "double_factorial":
+        return rf"\left({first}\right)!!"
     if name == "binom":
         return rf"\binom{{{first}}}{{{latex(arguments[1])}}}"
     if name == "mod":

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from vtdata.verify.algebra.scanner import END, Scanner
 from vtdata.verify.algebra.tokens import Token, UnreadableError, tokens
 from vtdata.verify.algebra.tree import MINUS_ONE, Node, call, minus, num, over, plus, times
 
-_END = Token("end", "")
 MAX_DEPTH = 60
 """Deepest nesting read (ours)."""
 
@@ -34,7 +34,7 @@ def parse(text: str) -> Node:
         ProseError: it has words.
 
     >>> parse("2x")
-    ('*', (('n', Fraction(2, 1)), ('s', 'x')))
+    ('*', (('n', 2), ('s', 'x')))
     """
     return parse_tokens(tokens(text))
 
@@ -44,37 +44,13 @@ def parse_tokens(found: list[Token]) -> Node:
     parser = Parser(found)
     node = parser.sum()
     parser.skip()
-    if parser.peek() is not _END:
+    if parser.peek() is not END:
         raise UnreadableError
     return node
 
 
-class Parser:
+class Parser(Scanner):
     """Reads one expression; stops where it ends."""
-
-    def __init__(self, found: list[Token]) -> None:
-        self.tokens = [*found, _END]
-        self.at = 0
-        self.depth = 0
-        self.bars = 0
-
-    def peek(self) -> Token:
-        return self.tokens[self.at]
-
-    def skip(self) -> None:
-        while self.tokens[self.at][0] == "space":
-            self.at += 1
-
-    def take(self, kind: str, text: str | None = None) -> bool:
-        token = self.tokens[self.at]
-        if token[0] == kind and (text is None or token[1] == text):
-            self.at += 1
-            return True
-        return False
-
-    def expect(self, kind: str, text: str | None = None) -> None:
-        if not self.take(kind, text):
-            raise UnreadableError
 
     def sum(self) -> Node:
         self.depth += 1
@@ -111,11 +87,18 @@ class Parser:
                 self.at += 1
                 node = call("mod", node, self.unary())
             elif self.opens_factor(token):
-                if token.kind == "number":
+                if token.kind == "number" and not self.multiplies():
                     raise UnreadableError  # "1 2" and "x2" are no products
                 node = times(node, self.power())
             else:
                 return node
+
+    def multiplies(self) -> bool:
+        """Whether a number here is a factor: ``(n-2)2^n``, ``2^a 3^b``."""
+        before = [token.kind for token in self.tokens[max(0, self.at - 3) : self.at]]
+        return before[-1] in (")", "}") or (
+            before[-1] == "space" and (before[-2] in (")", "}") or before[:2] == ["^", "symbol"])
+        )
 
     def opens_factor(self, token: Token) -> bool:
         if token.kind == "[":
@@ -146,14 +129,6 @@ class Parser:
             node = self.postfix(("^", node, self.exponent()))
         return node
 
-    def degree(self) -> bool:
-        at = self.at
-        braced = self.take("{")
-        if self.take("command", "circ") and (not braced or self.take("}")):
-            return True
-        self.at = at
-        return False
-
     def exponent(self) -> Node:
         self.depth += 1
         if self.depth > MAX_DEPTH:
@@ -173,7 +148,7 @@ class Parser:
     def postfix(self, node: Node) -> Node:
         while True:
             if self.take("!"):
-                node = call("factorial", node)
+                node = call("double_factorial" if self.take("!") else "factorial", node)
             elif self.take("%") or self.take("command", "%"):
                 node = over(node, num(100))
             elif node[0] == "s" and (self.take("'") or self.take("command", "prime")):
@@ -184,7 +159,7 @@ class Parser:
     def atom(self) -> Node:
         self.skip()
         token = self.peek()
-        if token is _END:
+        if token is END:
             raise UnreadableError
         self.at += 1
         if token.kind == "number":
@@ -261,24 +236,6 @@ class Parser:
             name += f"_{self.subscript()}"
         return ("s", name)
 
-    def subscript(self) -> str:
-        """The text of a subscript, as it is written."""
-        if not self.take("{"):
-            token = self.peek()
-            self.at += 1
-            if token.kind in ("number", "symbol", "constant"):
-                return token.text
-            raise UnreadableError
-        depth, parts = 1, []
-        while depth:
-            token = self.peek()
-            self.at += 1
-            depth += (token.kind == "{") - (token.kind == "}")
-            if token is _END:
-                raise UnreadableError
-            parts.append(token.text)
-        return "".join(parts[:-1]).strip()
-
     def absolute(self, closer: str) -> Node:
         self.bars += 1
         node = self.sum()
@@ -308,22 +265,6 @@ class Parser:
             self.at -= 1
             return ("s", f"{name} {self.subscript()}")
         raise UnreadableError
-
-    def letters(self) -> str:
-        """The points that name an angle or a triangle."""
-        self.skip()
-        if self.peek().kind == "{":
-            return self.subscript()
-        text = ""
-        while self.peek().kind == "symbol":
-            text += self.peek().text
-            self.at += 1
-        if not text and self.peek().kind == "number":
-            text = self.peek().text
-            self.at += 1
-        if not text:
-            raise UnreadableError
-        return text
 
     def function(self, name: str) -> Node:
         if name in ("sqrt", "cbrt"):

@@ -26,7 +26,10 @@ _AGREED_DIGITS, _APART_DIGITS = 160, 120
 _CLEAR = 1e-10
 """A relative difference above this is one; below it is looked at with more digits (ours)."""
 _SMALL = 1e-20
-_NUM_POSITIVE, _NUM_MIXED, _NUM_WHOLE = 2, 2, 2
+_ENOUGH = (2, 1, 1, 2)
+"""Points that must count: of positive, negative, mixed and whole coordinates (ours)."""
+_WHOLE, _TRIES = 3, 8
+"""The last kind, and how many points are tried where one has no real value (ours)."""
 _GAMMA_MOST = 10_000
 
 
@@ -47,11 +50,16 @@ def agree(a: Node, b: Node) -> bool | None:
         return None
     anywhere = has(a, "k", "i") or has(b, "k", "i") or not names
     num_agreed = 0
-    for point in _points(len(names)):
-        same = _at(a, b, dict(zip(names, point, strict=True)), anywhere=anywhere)
-        if same is False:
-            return False
-        num_agreed += same is True
+    for kind, enough in enumerate(_ENOUGH):
+        counted = 0
+        for point in _points(len(names), kind):
+            same = _at(a, b, dict(zip(names, point, strict=True)), anywhere=anywhere)
+            if same is False:
+                return False
+            counted += same is True
+            if counted == enough or not names:
+                break
+        num_agreed += counted
         if not names:
             break
     return True if num_agreed >= min(2, 1 + len(names)) else None
@@ -67,14 +75,17 @@ def value(node: Node) -> float | None:
         return None
 
 
-def _points(num_names: int) -> Iterator[tuple[Fraction, ...]]:
-    dice = random.Random(num_names)
-    for _ in range(_NUM_POSITIVE):
-        yield tuple(Fraction(dice.randrange(200, 3_000), 997) for _ in range(num_names))
-    for _ in range(_NUM_MIXED):
-        yield tuple(Fraction(dice.randrange(-3_000, -200), 991) for _ in range(num_names))
-    for _ in range(_NUM_WHOLE):
-        yield tuple(Fraction(dice.randrange(2, 12)) for _ in range(num_names))
+def _points(num_names: int, kind: int) -> Iterator[tuple[Fraction, ...]]:
+    """Points with positive coordinates, with negative ones, of either sign, and whole ones."""
+    dice = random.Random(4 * num_names + kind)
+    for _ in range(_TRIES):
+        if kind == _WHOLE:
+            yield tuple(Fraction(dice.randrange(2, 12)) for _ in range(num_names))
+            continue
+        signs = {0: (1,), 1: (-1,)}.get(kind, (-1, 1))
+        yield tuple(
+            Fraction(dice.choice(signs) * dice.randrange(200, 6_000), 997) for _ in range(num_names)
+        )
 
 
 def _at(a: Node, b: Node, point: dict[str, Fraction], *, anywhere: bool) -> bool | None:
@@ -84,8 +95,6 @@ def _at(a: Node, b: Node, point: dict[str, Fraction], *, anywhere: bool) -> bool
         if not anywhere and not (_is_real(left) and _is_real(right)):
             return None
         size, apart = max(abs(left), abs(right)), abs(left - right)
-        if not apart:
-            return True
         if size > _SMALL and apart > _CLEAR * size:
             return False
         high = _context(MORE_DIGITS)
@@ -138,6 +147,8 @@ def _mpf(number: Rational, context: Any) -> Any:
 
 
 def _symbol(node: Node, point: dict[str, Fraction], context: Any) -> Any:
+    if node[1] not in point:
+        raise UnknownError
     return _mpf(point[node[1]], context)
 
 
@@ -230,6 +241,12 @@ def _factorial(c: Any, n: Any) -> Any:
     return c.gamma(n + 1)
 
 
+def _double_factorial(c: Any, n: Any) -> Any:
+    if abs(n) > _GAMMA_MOST or (_is_real(n) and n.real < 0):
+        raise UnknownError
+    return c.fac2(_whole(c, n))  # between whole numbers there are several
+
+
 def _binomial(c: Any, n: Any, k: Any) -> Any:
     if abs(n) > _GAMMA_MOST or abs(k) > _GAMMA_MOST:
         raise UnknownError
@@ -274,6 +291,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "abs": lambda c, x: abs(x),
     "root": _root,
     "factorial": _factorial,
+    "double_factorial": _double_factorial,
     "binom": _binomial,
     "floor": _floor,
     "ceil": lambda c, x: -_floor(c, -x),

@@ -24,6 +24,12 @@ _TAIL = re.compile(
     r"[0-9})](?P<space> ?)(?P<name>[A-Za-z]+)(?:\^\{?[23]\}?)?"
     r"(?P<per>/[A-Za-z]+(?:\^\{?[23]\}?)?)?$"
 )
+_SAYS_MORE = re.compile(
+    r"[0-9=<>]|\b(?:not|no|but|or|and|if|except|unless|when|more|less|than|least|most|otherwise|is"
+    r"|are|was|for|where|with)\b|不|或|若|如果",
+    re.IGNORECASE,
+)
+"""What makes words behind a number more than its unit: "5 but not 6"."""
 _SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "万": 10**4, "亿": 10**8}
 _SCALE = re.compile(r"(?:thousand|million|billion)(?![A-Za-z])|[万亿]")
 _MAX_STARTS = 6
@@ -106,6 +112,8 @@ def _worded(text: str) -> Scalar | None:
         if not rest:
             return Scalar(node)
         of = unit(rest)
+        if of.label and _SAYS_MORE.search(rest):
+            return None
         return Scalar(node, None if of.label.startswith(("base", "or ", "and ")) else of)
     return None
 

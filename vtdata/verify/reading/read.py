@@ -299,7 +299,7 @@ def scalar(text: str) -> Value:
         return _signed(found)
     labeled = _LABELED.fullmatch(text)
     if labeled is not None:
-        return Scalar(("s", labeled["letter"]))
+        return Named(f"{labeled['letter']}.", scalar(labeled["text"]))
     if prose or not re.search(r"\\|[0-9^_=+]", text):
         return Words(words.plain(text))
     return Foreign(text)
