@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -28,8 +29,10 @@ class Vote(Map):
     Where the query has a reference, the vote is a record of agreement, of types without a label
     too, and changes nothing else. Where its verifier is ``vote``, the winner becomes ``answer``
     and the rollouts are judged by it; the verifier stays ``vote``, which is how a shard knows that
-    nothing but a vote vouches for the answer. A query with such a label keeps it when another set
-    votes later. ``calibrate`` behind it can raise the shares to what a precision asks for.
+    nothing but a vote vouches for the answer. A rollout that voted for something else is never
+    right: where the verifier would take it for the label, nobody can judge it (``other_class``). A
+    query with such a label keeps it when another set votes later. ``calibrate`` behind it can
+    raise the shares to what a precision asks for.
 
     Answers are one vote if they have the same canonical key, or equal the leader of a class (see
     ``vtdata.verify.majority``). Rollouts that are truncated, failed, dropped or without an answer
@@ -117,7 +120,11 @@ class Vote(Map):
             return
         query.answer = result.answer
         for rollout in query.rollouts_of(name):
-            rollout.verdict = judge(rollout, query)
+            verdict = judge(rollout, query)
+            if rollout.answer_class and verdict.reward == 1.0:
+                # "5 m" equals the label "5", which in this vote is 5 cm.
+                verdict = replace(verdict, reward=None, reason="other_class")
+            rollout.verdict = verdict
         record(query, name)
 
 

@@ -113,6 +113,14 @@ def test_what_no_share_can_be_is_an_error(by: dict[str, object]) -> None:
         Vote(min_share_by=by)  # ty: ignore[invalid-argument-type] - that is the point
 
 
+def test_who_voted_for_something_else_is_not_right() -> None:
+    question = voted(open_query(*["5"] * 4, "5 cm", "5 cm", "5 m"))
+    assert (question.answer, question.vote.votes if question.vote else 0) == ("5", 6)
+    verdicts = [r.verdict for r in question.rollouts if r.verdict]
+    assert [verdict.reward for verdict in verdicts] == [1.0] * 6 + [None]
+    assert verdicts[-1].reason == "other_class"
+
+
 def test_undecided_pairs_and_conflicts_are_kept() -> None:
     notes: Counter[str] = Counter()
     question = open_query(*["4"] * 4, "x+y*z", "a-b*c")

@@ -351,3 +351,29 @@ def test_no_text_is_too_odd_to_vote(
     result = majority(answers, min_votes=1, min_share=0.1, kind=kind, options=options)
     assert result.answer_type in (*TYPES, None)
     assert (result.answer_type is None) is (result.num_classes == 0)
+
+
+# Triples of which math-verify holds the first two and the last two for the same, but not the ends.
+TRIPLES = [
+    ("28", r"28\%", "0.28"),
+    ("x=3", "3", "y=3"),
+    ("1<x<2", "(1,2)", "1<y<2"),
+    ("(1,2)", "1,2", "(2,1)"),
+    (r"1/2^{99}", "0.0000004", r"1/2^{40}"),
+    ("5 cm", "5", "5 m"),
+]
+
+
+@pytest.mark.parametrize("triple", TRIPLES)
+def test_no_order_of_a_non_transitive_triple_changes_the_vote(triple: tuple[str, str, str]) -> None:
+    for counts in ((3, 2, 1), (2, 3, 1), (1, 1, 1), (1, 2, 2)):
+        answers = [a for a, count in zip(triple, counts, strict=True) for _ in range(count)]
+        found = set()
+        for seed in range(6):
+            shuffled = list(answers)
+            Random(seed).shuffle(shuffled)
+            result = majority(shuffled, min_votes=1, min_share=0.1)
+            classes = dict(zip(shuffled, result.classes, strict=True))
+            found.add((tuple(sorted(classes.items())), result.answer, result.votes))
+            assert classes[triple[0]] != classes[triple[2]]  # what differs is never one class
+        assert len(found) == 1
