@@ -135,7 +135,12 @@ def _regrouped(comparison: Comparison, a: str, b: str) -> bool | None:
 
 
 def check(
-    response: str, answer: str | None, spec: dict[str, Any], options: Sequence[str]
+    response: str,
+    answer: str | None,
+    spec: dict[str, Any],
+    options: Sequence[str],
+    *,
+    limit_s: float = LIMIT_S,
 ) -> Verdict:
     r"""Judge a response by its final answer.
 
@@ -144,6 +149,7 @@ def check(
         answer: the reference.
         spec: may hold ``policy``, the settings of ``Policy``.
         options: not read.
+        limit_s: seconds for each question to the symbolic stage.
 
     Reasons: ``correct``, ``wrong``, ``no_answer`` (0.0); ``bad_reference``, ``bad_spec`` and those
     of ``compare`` (None: nobody could judge).
@@ -163,7 +169,7 @@ def check(
         policy = Policy.of(spec["policy"]) if spec.get("policy") else DEFAULT
     except ConfigError:
         return Verdict(None, "bad_spec", answer=found)
-    finding = compare(answer or "", found, policy=policy)
+    finding = compare(answer or "", found, policy=policy, limit_s=limit_s)
     reward = None if finding.same is None else float(finding.same)
     return Verdict(reward, finding.reason, answer=found, said=finding.said)
 
