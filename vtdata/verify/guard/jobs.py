@@ -11,7 +11,6 @@ from __future__ import annotations
 JOBS: dict[str, str] = {
     "math": "vtdata.verify.guard.mathverify:compare",
     "prove": "vtdata.verify.prove:prove",
-    "prove": "vtdata.verify.prove:prove",
     "score": "vtdata.verify.guard.scorers:score",
 }
 """Name of a job: ``module:function``."""

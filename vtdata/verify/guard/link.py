@@ -79,6 +79,7 @@ class Link:
 
         Raises:
             HelperLost: it ended.
+            InfraError: this process is at its limit of open files.
         """
         while self.idle:
             child = self.idle.pop()
@@ -93,6 +94,8 @@ class Link:
             raise HelperLost from error
         if pid is None:
             return str(more)
+        if not fds:
+            raise InfraError("the guard can't reach a child: this process may open no more files")
         sock = socket.socket(fileno=fds[0])
         sock.set_inheritable(False)
         self._socks.add(sock)
