@@ -7,13 +7,14 @@ print(result.shards)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from vtdata.recipe.plan import Plan
     from vtdata.run.session import Hooks, Result
+    from vtdata.verify.results import Verified
 
 
 def run(
@@ -168,6 +169,44 @@ def clean_store(run_folder: str | Path, *, remove: bool = False) -> dict[str, An
     from vtdata.run.clean import clean_store as clean
 
     return clean(Path(run_folder), remove=remove)
+
+
+def verify_cases(
+    kind: str,
+    path: str | Path,
+    *,
+    out: str | Path | None = None,
+    workers: int | None = None,
+    limit_s: float | None = None,
+    each: Callable[[dict[str, Any]], None] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Verified:
+    """Judge a file of ``{"id", "gold", "pred"}``; see ``vtdata verify --help``.
+
+    Args:
+        kind: ``math`` or ``choice``.
+        path: a JSON Lines file.
+        out: where to write the results, a JSON line each; it is there when all are.
+        workers: processes; None is the number of cores.
+        limit_s: seconds for what may have to be killed; None is the verifier's default.
+        each: called with every result as it comes; without ``each`` and ``out`` all are returned.
+        progress: called with how many are done, of how many.
+
+    Raises:
+        ConfigError: the kind, an option or a line is wrong; nothing was judged.
+        RunError: a worker was killed from outside.
+    """
+    from vtdata.verify.results import verify_file
+
+    return verify_file(
+        kind,
+        Path(path),
+        out=Path(out) if out else None,
+        workers=workers,
+        limit_s=limit_s,
+        each=each,
+        progress=progress,
+    )
 
 
 def serve(model: str = "embedded", *, port: int = 8000) -> int:

@@ -266,6 +266,45 @@ def clean(
 
 
 @app.command()
+def verify(
+    kind: Annotated[str, typer.Argument(metavar="math|choice", help="How answers are compared.")],
+    cases: Annotated[
+        Path, typer.Argument(metavar="CASES.jsonl", help='Lines {"id": 1, "gold": "", "pred": ""}.')
+    ],
+    out: Annotated[Path | None, typer.Option(help="Where to write. [default: stdout]")] = None,
+    workers: Annotated[int | None, typer.Option(help="Processes. [default: cores]")] = None,
+    limit_s: Annotated[
+        float | None, typer.Option("--limit-s", help="Seconds for a symbolic question.")
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="The summary as JSON: on stdout, or stderr without --out")
+    ] = False,
+) -> None:
+    """Judge answers against references, in a file.
+
+    A pred is a bare answer or a whole response; "form": "answer" or "response" says which. A
+    choice has "options" too. Out comes {"id", "reward", "reason", "extracted", "ms"}, a line for
+    each, in order; reward null is: nobody could judge. With "equal": true or false in the lines
+    the summary counts who agrees.
+
+    Example: vtdata verify math cases.jsonl --out verdicts.jsonl
+    """
+    from vtdata.live import Counted
+
+    console = _console()
+    each = None if out else lambda row: print(json.dumps(row), flush=False)
+    with Counted(console, f"verify {kind}") as counted:
+        found = api.verify_cases(
+            kind, cases, out=out, workers=workers, limit_s=limit_s, each=each, progress=counted.said
+        )
+    if as_json:
+        print(json.dumps(found.tally.data()), file=sys.stdout if out else sys.stderr)
+    else:
+        for line in found.tally.lines():
+            console.print(line, soft_wrap=True)
+
+
+@app.command()
 def serve(
     model: Annotated[str, typer.Option(help="embedded, a folder, or a model's name.")] = "embedded",
     port: Annotated[int, typer.Option(help="Port on loopback.")] = 8000,

@@ -32,6 +32,13 @@ _NEGATED = re.compile(
     r"|\(?[A-Z]\)?\s+(?:is|are)(?:\s+not|n't|\s+(?:incorrect|wrong|false|ruled out))(?![A-Za-z])",
     re.IGNORECASE,
 )
+_DENIES = re.compile(
+    r"(?:is|are|was|can)?(?:\s*n['’]t|\s*not)?\s*(?:incorrect|wrong|false|ruled out)(?![A-Za-z])"
+    r"|(?:is|are|was|can)(?:n['’]t|\s*not)(?![A-Za-z])|不(?:对|正确)|错误"
+    r"|i\s+(?:do\s+not|don['’]t)\s+(?:think|believe)(?![A-Za-z])"
+    r"|(?:it|the answer)\s*(?:is(?:\s+not|n['’]t)|can(?:not|['’]t) be)\s*\Z",
+    re.IGNORECASE,
+)
 _OR = re.compile(r"(?<![A-Za-z])(?:either|or)(?![A-Za-z])|[或/]", re.IGNORECASE)
 _NONE = re.compile(
     r"(?:none|neither|not any|no one)(?:\s+of)?(?:\s+(?:the|these|those|them))?"
@@ -206,8 +213,8 @@ def _headed(text: str, answer: str, menu: Menu) -> Picked | None:
         index = menu.labels.get(head["label"], menu.labels.get(head["label"].upper()))
         if index is None:
             return Picked(_NOTHING, "no_such_option")
-        if not _agrees(rest, index, menu):
-            return Picked(_NOTHING, "letter_text_conflict")
+        if (problem := _problem(rest, index, menu)) is not None:
+            return problem
         indices.add(index)
     return Picked(frozenset(indices))
 
@@ -219,20 +226,23 @@ def _tailed(text: str, answer: str, menu: Menu) -> Picked | None:
     if tail is None:
         return None
     index = menu.labels[tail["label"]]
-    if not _agrees(text[: tail.start()].strip(" ,;"), index, menu):
-        return Picked(_NOTHING, "letter_text_conflict")
+    if (problem := _problem(text[: tail.start()].strip(" ,;"), index, menu)) is not None:
+        return problem
     return Picked(frozenset({index}))
 
 
-def _agrees(rest: str, index: int, menu: Menu) -> bool:
-    """Whether the text beside a label may be its option's: reasons may, another's text may not."""
-    if not rest or not menu.texts or _BECAUSE.match(rest):
-        return True
+def _problem(rest: str, index: int, menu: Menu) -> Picked | None:
+    """What is wrong with the text beside a label: reasons may stand there, another's text not."""
+    if not rest or _BECAUSE.match(rest):
+        return None
     named = menu.named(rest)
     if named:
-        return index in named
+        return None if index in named else Picked(_NOTHING, "letter_text_conflict")
+    if _DENIES.match(rest):
+        return Picked(_NOTHING, "negated")
     is_value = bool(_VALUE.search(rest)) and len(_WORD.findall(rest)) <= 2
-    return not (is_value and menu.differs(index, rest))
+    conflict = is_value and menu.texts and menu.differs(index, rest)
+    return Picked(_NOTHING, "letter_text_conflict") if conflict else None
 
 
 def _valued(text: str, answer: str, menu: Menu) -> Picked | None:

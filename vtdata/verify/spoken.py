@@ -70,6 +70,12 @@ def spoken(response: str) -> str | None:
     return without_programs(text)
 
 
+def has_marks(text: str) -> bool:
+    """Whether a text has any mark of a thought, or of a call to a tool."""
+    marks = (*_OPENERS, *_CLOSERS, "<tool_call>")
+    return any(mark in text for mark in marks) or bool(_BARE_ANALYSIS.match(text))
+
+
 def without_programs(text: str) -> str:
     """Take programs in fences and tool calls out; a fence without a language stays."""
     if _FENCE in text:

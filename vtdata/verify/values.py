@@ -206,8 +206,9 @@ def display_answer(content: str) -> str:
     ('x^2+y^2 = 1', 'x = 1, y = 2')
     """
     text = _TAGS.sub("", _WRAPPERS.sub("", content)).strip()
-    rows = [text] if r"\begin" in text else _ROW_END.split(_AMPERSAND.sub("", text))
-    rows = [row.strip().rstrip(".,;。").strip() for row in rows]
+    if r"\begin" in text:
+        return text.rstrip(".,;。").strip()  # a matrix, cases: their rows are no steps
+    rows = [row.strip().rstrip(".,;。").strip() for row in _ROW_END.split(_AMPERSAND.sub("", text))]
     rows = [row for row in rows if row]
     if not rows:
         return ""

@@ -48,6 +48,7 @@ FRACTIONS = ["1/2", "1/3", r"\frac{3}{4}", "2"]
         ("(B) nucleus", WORDS, {1}),
         ("B: the nucleus, because it holds DNA", WORDS, {1}),
         ("B, since it holds DNA", WORDS, {1}),
+        ("B. There is no other with DNA", WORDS, {1}),  # a reason may deny something else
         ("b) the nucleus", WORDS, {1}),
         ("The nucleus (B)", WORDS, {1}),
         ("10 m/s (option B)", UNITS, {1}),
@@ -126,6 +127,9 @@ def test_an_answer_names_options(answer: str, options: list[str], picked: set[in
         ("A or B", WORDS, "hedged"),
         ("Mitochondria or ribosomes", WORDS, "hedged"),
         ("not B", WORDS, "negated"),
+        ("B) is wrong", WORDS, "negated"),
+        ("It is not (B)", WORDS, "negated"),
+        ("I don't think it is (B)", WORDS, "negated"),
         ("B. Ribosomes", WORDS, "letter_text_conflict"),
         ("Ribosomes (B)", WORDS, "letter_text_conflict"),
         ("2", NUMBERED, "ambiguous"),  # the second, or the value of the fourth

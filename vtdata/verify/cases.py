@@ -1,0 +1,237 @@
+r"""Pairs of a reference and what a model said, from a JSON Lines file, judged in their order.
+
+A line is ``{"id", "gold", "pred"}``, and may hold ``options`` (a choice's), ``form`` (``answer``
+or ``response``) and ``equal`` (the right verdict, for a measurement). Other keys are not read.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from vtdata.errors import ConfigError
+from vtdata.records import Verdict
+from vtdata.verify import choice, math
+from vtdata.verify.concluded import concluded
+from vtdata.verify.said import says
+from vtdata.verify.spoken import has_marks
+
+KINDS = ("math", "choice")
+LATER = ("code", "constraints")
+Form = Literal["answer", "response"]
+Id = str | int | float | bool | None
+
+_EXAMPLE = '{"id": 1, "gold": "1/2", "pred": "0.5"}'
+_BOX = re.compile(r"\\(?:boxed|fbox)(?![A-Za-z])")
+_SENTENCES = re.compile(r"[.!?][\"')\]*]*\s+\S|[。！？]\s*\S|\n\s*\n")
+_WORDS = re.compile(r"[A-Za-z]{2,}|[\u4e00-\u9fff]{2}")
+_MIN_WORDS = 5
+_MAX_ANSWER = 200
+"""Longest text without an answer in it that is still taken for a bare answer (ours)."""
+_SHOWN = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One line of the file."""
+
+    id: Id
+    gold: str
+    pred: str
+    options: tuple[str, ...] = ()
+    form: Form | None = None
+    equal: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A case with its verdict."""
+
+    case: Case
+    verdict: Verdict
+    ms: float
+
+    def row(self) -> dict[str, Any]:
+        """The line that is written."""
+        return {
+            "id": self.case.id,
+            "reward": self.verdict.reward,
+            "reason": self.verdict.reason,
+            "extracted": self.verdict.answer,
+            "ms": round(self.ms, 3),
+        }
+
+
+def judge(kind: str, case: Case, limit_s: float | None = None) -> Judged:
+    r"""Judge one case by the verifier of its kind.
+
+    Where the case doesn't say which, ``form_of`` decides whether ``pred`` is a bare answer or a
+    response. Several short sentences in which no answer is found are a bare answer after all.
+
+    Args:
+        kind: ``math`` or ``choice``.
+        case: the case.
+        limit_s: seconds for one question to the symbolic stage; None is its default.
+
+    >>> judge("math", Case(1, "1/2", "0.5")).verdict.reward
+    1.0
+    >>> options = ("41", "42")
+    >>> judge("choice", Case(1, "B", "I choose B, as 6 * 7 = 42.", options)).row()["extracted"]
+    'B'
+    """
+    began = time.perf_counter()
+    form = case.form or form_of(kind, case)
+    verdict = _check(kind, case, form, limit_s)
+    guessed = case.form is None and form == "response" and len(case.pred) <= _MAX_ANSWER
+    if guessed and verdict.reason == "no_answer" and not _marked(case.pred):
+        verdict = _check(kind, case, "answer", limit_s)
+    return Judged(case, verdict, (time.perf_counter() - began) * 1_000)
+
+
+def _check(kind: str, case: Case, form: Form, limit_s: float | None) -> Verdict:
+    response = case.pred if form == "response" else rf"\boxed{{{case.pred}}}"
+    if kind == "choice":
+        return choice.check(response, case.gold, {}, case.options)
+    if limit_s is None:
+        return math.check(response, case.gold, {}, ())
+    return math.check(response, case.gold, {}, (), limit_s=limit_s)
+
+
+def form_of(kind: str, case: Case) -> Form:
+    r"""Decide whether ``pred`` is a bare answer or a whole response.
+
+    A response has a box, a mark of a thought or words such as "the answer is"; or it has several
+    sentences, or ends on a display or a sentence that concludes. What names an option as it
+    stands, and what equals the reference letter by letter, is a bare answer.
+
+    >>> [form_of("math", Case(0, "", p)) for p in ("0.5", r"\boxed{5}", "So x = 3.", "St. Louis")]
+    ['answer', 'response', 'response', 'answer']
+    """
+    pred = case.pred
+    if pred.strip() == case.gold.strip():
+        return "answer"
+    if _marked(pred):
+        return "response"
+    if kind == "choice":
+        names = choice.pick(pred, case.options).reason != "no_such_option"
+        return "answer" if names else "response"
+    if says(pred) or concluded(pred) is not None:
+        return "response"
+    several = _SENTENCES.search(pred) and len(_WORDS.findall(pred)) >= _MIN_WORDS
+    return "response" if several else "answer"
+
+
+def _marked(pred: str) -> bool:
+    return bool(_BOX.search(pred)) or has_marks(pred)
+
+
+def read_cases(path: Path) -> Iterator[Case]:
+    """Yield the cases of a file; blank lines are none.
+
+    Raises:
+        ConfigError: the file isn't there, or a line is malformed; it says which and why.
+    """
+    try:
+        with path.open("rb") as file:
+            for number, line in enumerate(file, 1):
+                if line.strip():
+                    yield _case(line, f"{path}:{number}")
+    except OSError as error:
+        found = "a folder" if path.is_dir() else error.strerror or "unreadable"
+        found = "not there" if isinstance(error, FileNotFoundError) else found
+        raise ConfigError(
+            f"{path} is {found}: give a JSON Lines file with lines such as {_EXAMPLE}"
+        ) from error
+
+
+def count_cases(path: Path) -> int:
+    """Read a whole file and say how many cases it has, so that no work starts on a bad one.
+
+    Raises:
+        ConfigError: see ``read_cases``; or it is a pipe, which can't be read twice.
+    """
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise ConfigError(f"{path} is a pipe or device, and cases are read twice: give a file")
+    return sum(1 for _ in read_cases(path))
+
+
+def _case(line: bytes, where: str) -> Case:
+    try:
+        row = json.loads(line.decode("utf-8-sig"), parse_constant=_no_constant)
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{where}: {error.reason} at byte {error.start}: write UTF-8") from error
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(
+            f"{where}: no JSON ({error}) in {_shown(line.decode(errors='replace').strip())}: "
+            f"write one object a line, {_EXAMPLE}"
+        ) from error
+    if not isinstance(row, dict):
+        raise ConfigError(f"{where}: {_found(row)}: write one object a line, {_EXAMPLE}")
+    missing = [name for name in ("id", "gold", "pred") if name not in row]
+    if missing:
+        raise ConfigError(
+            f"{where}: no {', '.join(map(repr, missing))} among {_shown(', '.join(row))}: "
+            f"write {_EXAMPLE}"
+        )
+    return Case(
+        _id(row["id"], where),
+        _text(row["gold"], "gold", where),
+        _text(row["pred"], "pred", where),
+        _options(row.get("options"), where),
+        _one_of(row.get("form"), "form", ("answer", "response", None), where),
+        _one_of(row.get("equal"), "equal", (True, False, None), where),
+    )
+
+
+def _no_constant(word: str) -> None:
+    raise ValueError(f"{word} is no JSON")
+
+
+def _id(value: Any, where: str) -> Id:
+    if isinstance(value, (dict, list)) or value in (float("inf"), float("-inf")):
+        raise ConfigError(
+            f"{where}: 'id' is {_found(value)}: write a text, a finite number, true, false or null"
+        )
+    return value
+
+
+def _text(value: Any, name: str, where: str) -> str:
+    if isinstance(value, str):
+        return value
+    way_out = "write a text"
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        way_out = f'write it as it was spelled, in quotes: "{value}"'
+    raise ConfigError(f"{where}: '{name}' is {_found(value)}: {way_out}")
+
+
+def _options(value: Any, where: str) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    if isinstance(value, list) and all(isinstance(option, str) for option in value):
+        return tuple(value)
+    raise ConfigError(
+        f"{where}: 'options' is {_found(value)}: write a list of texts in their order, "
+        '["41", "42"]'
+    )
+
+
+def _one_of(value: Any, name: str, allowed: tuple[Any, ...], where: str) -> Any:
+    if any(value is one or (isinstance(one, str) and value == one) for one in allowed):
+        return value
+    words = " or ".join(json.dumps(one) for one in allowed if one is not None)
+    raise ConfigError(f"{where}: '{name}' is {_found(value)}: write {words}, or leave it out")
+
+
+def _found(value: Any) -> str:
+    kind = {dict: "an object", list: "a list", str: "a text", bool: "a truth value"}
+    word = "null" if value is None else kind.get(type(value), "a number")
+    return word if value is None else f"{word}, {_shown(json.dumps(value, ensure_ascii=False))}"
+
+
+def _shown(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
