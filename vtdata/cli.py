@@ -289,7 +289,7 @@ def verify(
 
     Example: vtdata verify math cases.jsonl --out verdicts.jsonl
     """
-    from vtdata.live import Counted
+    from vtdata.counted import Counted
 
     console = _console()
     each = None if out else lambda row: print(json.dumps(row), flush=False)

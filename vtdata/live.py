@@ -11,14 +11,13 @@ from rich.console import Console
 from rich.live import Live as RichLive
 from rich.text import Text
 
+from vtdata.counted import LINE_EVERY_S
 from vtdata.run.progress import read_progress
 from vtdata.run.session import Hooks
 
 if TYPE_CHECKING:
     from vtdata.recipe.plan import Block
     from vtdata.run.engine import Outcome
-
-LINE_EVERY_S = 15.0
 
 
 class Live:
@@ -75,38 +74,6 @@ class Live:
             elif time.monotonic() - said > LINE_EVERY_S:
                 self._say(line)
                 said = time.monotonic()
-
-
-class Counted:
-    """Shows how many of a known number are done: one line in a terminal, some lines elsewhere."""
-
-    def __init__(self, console: Console, what: str) -> None:
-        self._console, self._what = console, what
-        self._began = self._shown = time.monotonic()
-        self._live = RichLive(console=console, transient=True, auto_refresh=False)
-
-    def __enter__(self) -> Counted:
-        if self._console.is_terminal:
-            self._live.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._console.is_terminal:
-            self._live.stop()
-
-    def said(self, done: int, total: int) -> None:
-        """Take note of how many are done."""
-        now = time.monotonic()
-        if now - self._shown < (0.5 if self._console.is_terminal else LINE_EVERY_S):
-            return
-        self._shown, passed = now, now - self._began
-        line = f"{self._what}: {done:,} of {total:,}, {done / passed:,.0f}/s"
-        if 0 < done < total:
-            line += f", about {(total - done) * passed / done:.0f} s to go"
-        if self._console.is_terminal:
-            self._live.update(Text(line), refresh=True)
-        else:
-            self._console.print(line, soft_wrap=True)
 
 
 def progress_line(block: str, ranks: list[dict[str, Any]], began: float) -> str:
