@@ -221,14 +221,25 @@ def _text(rng: Random, near: str | None) -> tuple[str, list[str]]:
     return name, [name, rf"\text{{{name}}}", name.lower(), f"**{name}**", f"{name}."]
 
 
+def _function(rng: Random, near: tuple[str, int] | None) -> tuple[tuple[str, int], list[str]]:
+    """What no canonical form decides: identities of sines and logarithms."""
+    kind, size = near or (rng.choice(("sin", "ln")), rng.randint(2, 40))
+    size = size + rng.randint(1, 5) if near else size
+    if kind == "sin":
+        double = [rf"{2 * size}\sin x\cos x", rf"{2 * size}\cos x\sin x"]
+        return (kind, size), [rf"{size}\sin 2x", rf"{size}\sin(2x)", *double]
+    return (kind, size), [rf"2\ln {size}", rf"\ln {size**2}", rf"\ln({size}^2)"]
+
+
 Maker = Callable[[Random, object], tuple[object, list[str]]]
 KINDS: dict[str, tuple[float, Maker]] = {
     "integer": (0.70, _integer),
-    "fraction": (0.08, _fraction),
-    "decimal": (0.06, _decimal),
+    "fraction": (0.07, _fraction),
+    "decimal": (0.05, _decimal),
     "surd": (0.05, _surd),
     "polynomial": (0.04, _polynomial),
     "tuple": (0.04, _tuple),
-    "text": (0.03, _text),
+    "function": (0.03, _function),
+    "text": (0.02, _text),
 }  # ty: ignore[invalid-assignment] - each maker takes what it makes
 """How often each kind of answer comes, and what makes one, or another near a given one."""

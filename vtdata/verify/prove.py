@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from vtdata.verify.algebra.tree import Node, loads
+from vtdata.verify.algebra.tree import Node, dumps, loads
 
 
 def prove(gold: str, pred: str) -> bool | None:
@@ -43,6 +43,14 @@ def prove(gold: str, pred: str) -> bool | None:
         except (ArithmeticError, AttributeError, TypeError, ValueError, NotImplementedError):
             continue
     return None
+
+
+def warm() -> None:
+    """Fill sympy's caches before children are forked."""
+    x = ("s", "x")
+    twice = dumps(("f", "sin", (("*", (("n", 2), x)),)))
+    prove(twice, dumps(("*", (("n", 2), ("f", "sin", (x,)), ("f", "cos", (x,))))))
+    prove(dumps(("f", "root", (("n", 7), ("n", 2)))), dumps(("n", 2)))
 
 
 def _algebraic_zero(apart: Any) -> bool:

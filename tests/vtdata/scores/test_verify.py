@@ -35,7 +35,7 @@ def verified(question: Query, of: str | None = None) -> tuple[Query, Counter[str
         ("ok", RIGHT, 1.0, "correct"),
         ("ok", WRONG, 0.0, "wrong"),
         ("ok", "dunno", 0.0, "no_answer"),
-        ("ok", r"\boxed{x}", None, "not_comparable"),
+        ("ok", r"\boxed{the sum of both}", None, "not_comparable"),
         ("ok", "  ", 0.0, "empty"),
         ("ok", None, 0.0, "empty"),
         ("empty", None, 0.0, "empty"),

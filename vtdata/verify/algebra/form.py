@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from vtdata.verify.algebra import poly
+from vtdata.verify.algebra import poly, special
 from vtdata.verify.algebra.poly import I_ATOM, Atom, Poly, TooLargeError
 from vtdata.verify.algebra.tree import Node, Rational, whole
 
@@ -253,11 +253,36 @@ def _function(node: Node) -> Form:
     values = [argument.value for argument in arguments]
     if name == "root":
         return _rooted(arguments[0], arguments[1])
+    if name in ("sin", "cos", "tan") and (exact := special.trigonometric(name, arguments[0].num)):
+        top, bottom = (form(part) for part in exact)
+        return _product(top, _inverse(bottom))
+    if name in ("ln", "log") and (known := _logarithm(arguments)) is not None:
+        return known
     if all(value is not None for value in values):
         computed = _computed(name, [value for value in values if value is not None])
         if computed is not None:
             return Form(poly.constant(computed), _UNIT)
     return _opaque(f"{name}({','.join(argument.text() for argument in arguments)})")
+
+
+def _logarithm(arguments: list[Form]) -> Form | None:
+    """The logarithm of a positive rational number, over logarithms of primes."""
+    values = [argument.value for argument in arguments]
+    sums: list[Poly] = []
+    for value in values:
+        if value is None or value <= 0:
+            return None
+        top, bottom = _factors(value.numerator), _factors(value.denominator)
+        if top is None or bottom is None:
+            return None
+        counts = top | {prime: -count for prime, count in bottom.items()}
+        sums.append({((("ln " + str(p), 0), 1),): count for p, count in counts.items()})
+    if len(sums) == 1:
+        return Form(sums[0], _UNIT)
+    quotient = ratio(Form(sums[0], _UNIT), Form(sums[1], _UNIT))
+    if not sums[0] or quotient is not None:
+        return Form(poly.constant(quotient or 0), _UNIT) if sums[1] else None
+    return _product(Form(sums[0], _UNIT), _inverse(Form(sums[1], _UNIT))) if sums[1] else None
 
 
 def _rooted(inside: Form, index: Form) -> Form:
