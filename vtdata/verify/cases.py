@@ -85,7 +85,7 @@ def judge(kind: str, case: Case, limit_s: float | None = None) -> Judged:
     'B'
     """
     began = time.perf_counter()
-    form = case.form or form_of(kind, case)
+    form = case.form or form_of(kind, case, limit_s)
     verdict = _check(kind, case, form, limit_s)
     guessed = case.form is None and form == "response" and len(case.pred) <= _MAX_ANSWER
     if guessed and verdict.reason == "no_answer" and not _marked(case.pred):
@@ -95,14 +95,12 @@ def judge(kind: str, case: Case, limit_s: float | None = None) -> Judged:
 
 def _check(kind: str, case: Case, form: Form, limit_s: float | None) -> Verdict:
     response = case.pred if form == "response" else rf"\boxed{{{case.pred}}}"
-    if kind == "choice":
-        return choice.check(response, case.gold, {}, case.options)
-    if limit_s is None:
-        return math.check(response, case.gold, {}, ())
-    return math.check(response, case.gold, {}, (), limit_s=limit_s)
+    seconds = math.LIMIT_S if limit_s is None else limit_s
+    check = choice.check if kind == "choice" else math.check
+    return check(response, case.gold, {}, case.options, limit_s=seconds)
 
 
-def form_of(kind: str, case: Case) -> Form:
+def form_of(kind: str, case: Case, limit_s: float | None = None) -> Form:
     r"""Decide whether ``pred`` is a bare answer or a whole response.
 
     A response has a box, a mark of a thought or words such as "the answer is"; or it has several
@@ -118,8 +116,8 @@ def form_of(kind: str, case: Case) -> Form:
     if _marked(pred):
         return "response"
     if kind == "choice":
-        names = choice.pick(pred, case.options).reason != "no_such_option"
-        return "answer" if names else "response"
+        picked = choice.pick(pred, case.options, limit_s=limit_s or math.LIMIT_S)
+        return "response" if picked.reason == "no_such_option" else "answer"
     if says(pred) or concluded(pred) is not None:
         return "response"
     several = _SENTENCES.search(pred) and len(_WORDS.findall(pred)) >= _MIN_WORDS

@@ -10,6 +10,7 @@ from typing import Any
 from vtdata.records import Verdict
 from vtdata.verify.boxes import boxed
 from vtdata.verify.concluded import concluded
+from vtdata.verify.math import LIMIT_S
 from vtdata.verify.menu import Menu, clean, menu_of
 from vtdata.verify.options import Picked, labels_in, pick
 from vtdata.verify.said import said
@@ -24,7 +25,12 @@ _MAX_LINE = 200
 
 
 def check(
-    response: str, answer: str | None, spec: dict[str, Any], options: Sequence[str]
+    response: str,
+    answer: str | None,
+    spec: dict[str, Any],
+    options: Sequence[str],
+    *,
+    limit_s: float = LIMIT_S,
 ) -> Verdict:
     r"""Judge a response by the option it names; the reference is a letter or an option's text.
 
@@ -34,8 +40,8 @@ def check(
 
     Reasons: ``correct``, ``wrong``, ``no_answer``, ``no_such_option``, ``letter_text_conflict``,
     ``hedged``, ``negated`` (0.0); ``bad_reference``, ``ambiguous`` (one of two readings is
-    right) and ``no_options`` (the answer is a text, and the query doesn't hold the options' own)
-    (None).
+    right), ``undecided`` (whether it is the right one, a limit kept open) and ``no_options``
+    (the answer is a text, and the query doesn't hold the options' own) (None).
 
     Source: 3B p.6, which names both for STEM and says no more; how they are done is ours.
 
@@ -45,26 +51,28 @@ def check(
     Verdict(reward=0.0, reason='wrong')
     """
     del spec
-    found = find(response, options)
-    gold = pick(answer, options) if answer else Picked(frozenset(), "no_such_option")
+    found = find(response, options, limit_s=limit_s)
+    gold = (
+        pick(answer, options, limit_s=limit_s) if answer else Picked(frozenset(), "no_such_option")
+    )
     if not gold.indices:
         return Verdict(None, "bad_reference", answer=found)
     if found is None:
         return Verdict(0.0, "no_answer")
-    picked = pick(found, options)
+    picked = pick(found, options, limit_s=limit_s)
     if picked.indices:
         right = picked.indices == gold.indices
         return Verdict(float(right), "correct" if right else "wrong", answer=found)
-    if picked.reason == "ambiguous":
+    if picked.reason in ("ambiguous", "undecided"):
         if not picked.others & gold.indices:
             return Verdict(0.0, "wrong", answer=found)
-        return Verdict(None, "ambiguous", answer=found)
+        return Verdict(None, picked.reason, answer=found)
     if picked.reason == "no_such_option" and not options:
         return Verdict(None, "no_options", answer=found)
     return Verdict(0.0, picked.reason, answer=found)
 
 
-def find(response: str, options: Sequence[str]) -> str | None:
+def find(response: str, options: Sequence[str], *, limit_s: float = LIMIT_S) -> str | None:
     r"""Return what a response gives as its choice, as it is written; None where it gives none.
 
     First a box; then of "the answer is X", "option X is correct", "I choose X", 选X, a last line
@@ -81,16 +89,19 @@ def find(response: str, options: Sequence[str]) -> str | None:
     answer, cut = boxed(text)
     if answer is not None or cut:
         return answer
-    menu = menu_of(tuple(options))
+    menu = menu_of(tuple(options), limit_s)
     given = [found for found in _candidates(text, menu, options) if found]
-    named = (found for found in given if pick(found, options).reason != "no_such_option")
+    named = (
+        found for found in given if pick(found, options, limit_s=limit_s).reason != "no_such_option"
+    )
     return next(named, given[0] if given else None)
 
 
 def _candidates(text: str, menu: Menu, options: Sequence[str]) -> list[str | None]:
     plain, labeled = said(text), said(text, labels=True)
-    if labeled and labeled != plain and pick(labeled, options).reason == "letter_text_conflict":
-        plain = labeled
+    if labeled and labeled != plain:
+        picked = pick(labeled, options, limit_s=menu.limit_s)
+        plain = labeled if picked.reason == "letter_text_conflict" else plain
     return [plain, _stated(text, menu), _last_line(text, menu, options), concluded(text)]
 
 
@@ -131,7 +142,7 @@ def _last_line(text: str, menu: Menu, options: Sequence[str]) -> str | None:
     if labels_in(bare, menu) and (len(bare) > 1 or bare.isupper() or len(lines) == 1):
         return last
     head = menu.head.match(bare)
-    if head and pick(last, options).reason in ("", "letter_text_conflict"):
+    if head and pick(last, options, limit_s=menu.limit_s).reason in ("", "letter_text_conflict"):
         rest = bare[head.end() :]
         return last if not rest or menu.named(rest) else None
     whole = len(lines) == 1 and menu.named(last)

@@ -6,7 +6,7 @@ import functools
 import re
 from dataclasses import dataclass, field
 
-from vtdata.verify.math import equal
+from vtdata.verify.math import LIMIT_S, compare
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _ROMAN = ("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII")
@@ -26,6 +26,7 @@ _DRESS = re.compile(
 )
 _ARTICLE = re.compile(r"(?:it(?:'s| is)|they(?:'re| are)|the|an?|that)\s+")
 _TEXT_CHARS = 200
+_CUT_SHORT = frozenset({"timeout", "memory", "outage"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,8 @@ class Menu:
     """A label behind a text."""
     folds: tuple[frozenset[str], ...] = field(repr=False)
     """How each option may be spelled: with a label of its own, and without."""
+    limit_s: float = LIMIT_S
+    """Seconds for one question to the symbolic stage."""
 
     def spelled(self, answer: str) -> frozenset[int]:
         """The options spelled so; a single letter in this case only."""
@@ -59,18 +62,28 @@ class Menu:
         found = self.spelled(answer)
         if len(clean(answer)) < 2 and answer.strip().isalpha():
             return found
-        if len(answer) > _TEXT_CHARS:
-            return found
-        return found | {
-            i
-            for i, text in enumerate(self.texts)
-            if len(text) <= _TEXT_CHARS and equal(text, answer) is True
-        }
+        return found | {i for i, text in enumerate(self.texts) if self._same(text, answer) is True}
+
+    def unsure(self, answer: str) -> frozenset[int]:
+        """The options whose comparison was cut short: a limit was hit, or the helper is broken."""
+        return frozenset(
+            i for i, text in enumerate(self.texts) if self._same(text, answer) == "cut short"
+        )
 
     def differs(self, index: int, answer: str) -> bool:
         """Whether an option certainly has another value."""
-        text = self.texts[index]
-        return len(answer) <= _TEXT_CHARS >= len(text) and equal(text, answer) is False
+        return self._same(self.texts[index], answer) is False
+
+    def _same(self, text: str, answer: str) -> bool | str | None:
+        if max(len(text), len(answer)) > _TEXT_CHARS:
+            return None
+        return _compared(text, answer, self.limit_s)
+
+
+@functools.lru_cache(maxsize=8_192)  # an answer is looked at several times
+def _compared(text: str, answer: str, limit_s: float) -> bool | str | None:
+    finding = compare(text, answer, limit_s=limit_s)
+    return "cut short" if finding.reason in _CUT_SHORT else finding.same
 
 
 def clean(text: str) -> str:
@@ -95,7 +108,7 @@ def folded(text: str) -> str:
 
 
 @functools.lru_cache(maxsize=1_024)
-def menu_of(options: tuple[str, ...]) -> Menu:
+def menu_of(options: tuple[str, ...], limit_s: float = LIMIT_S) -> Menu:
     r"""Read the options of a question; without any, the letters are all there is.
 
     Labels of their own are read where every option has one and together they are the first of
@@ -125,7 +138,7 @@ def menu_of(options: tuple[str, ...]) -> Menu:
     )
     folds = tuple(frozenset(map(folded, both)) for both in zip(options, texts, strict=True))
     patterns = (re.compile(first), re.compile(more), re.compile(tail))
-    return Menu(texts, labels, numbered, *patterns, folds)
+    return Menu(texts, labels, numbered, *patterns, folds, limit_s)
 
 
 def _own_labels(options: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:

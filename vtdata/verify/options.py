@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from vtdata.verify.math import LIMIT_S
 from vtdata.verify.menu import Menu, clean, folded, menu_of
 
 MAX_CHARS = 2_000
@@ -69,13 +70,13 @@ class Picked:
     indices: frozenset[int]
     reason: str = ""
     others: frozenset[int] = frozenset()
-    """Every reading of an ambiguous answer."""
+    """Every reading of an ambiguous or undecided answer."""
 
 
 _NOTHING: frozenset[int] = frozenset()
 
 
-def pick(answer: str, options: Sequence[str]) -> Picked:
+def pick(answer: str, options: Sequence[str], *, limit_s: float = LIMIT_S) -> Picked:
     r"""Read an answer as a choice among ``options``; without options, as letters.
 
     A label, several ("A,C", "AC", "A and C", "(1), (3)"), or an option's text, whatever the
@@ -85,8 +86,9 @@ def pick(answer: str, options: Sequence[str]) -> Picked:
 
     Returns:
         Picked with the indices, or with reason ``no_such_option``, ``ambiguous`` (the letter A
-        may be the first option or the text of another; two texts are equal),
-        ``letter_text_conflict``, ``hedged`` ("A or B") or ``negated`` ("not B").
+        may be the first option or the text of another; two texts are equal), ``undecided`` (it
+        may be one, and finding out was cut short), ``letter_text_conflict``, ``hedged``
+        ("A or B") or ``negated`` ("not B").
 
     >>> options = ["41", "42", "0.5"]
     >>> [sorted(pick(a, options).indices) for a in ("(b)", "B. 42", r"\text{B}", "1/2", "A, C")]
@@ -94,12 +96,12 @@ def pick(answer: str, options: Sequence[str]) -> Picked:
     >>> pick("B) 41", options).reason, pick("D", options).reason, pick("A or B", options).reason
     ('letter_text_conflict', 'no_such_option', 'hedged')
     """
-    return _pick(answer, tuple(options))
+    return _pick(answer, tuple(options), limit_s)
 
 
 @functools.lru_cache(maxsize=4_096)  # the rollouts of one query repeat its answers
-def _pick(answer: str, options: tuple[str, ...]) -> Picked:
-    menu = menu_of(options)
+def _pick(answer: str, options: tuple[str, ...], limit_s: float) -> Picked:
+    menu = menu_of(options, limit_s)
     text = clean(answer)
     if not text or len(text) > MAX_CHARS:
         return Picked(_NOTHING, "no_such_option")
@@ -121,7 +123,8 @@ def _pick(answer: str, options: tuple[str, ...]) -> Picked:
     for read in (_hedged, _headed, _tailed, _valued):
         if (picked := read(plain, answer, menu)) is not None:
             return picked
-    return Picked(_NOTHING, "no_such_option")
+    unsure = menu.unsure(answer)
+    return Picked(_NOTHING, "undecided" if unsure else "no_such_option", unsure)
 
 
 def _without_intro(text: str) -> str:

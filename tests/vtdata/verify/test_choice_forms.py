@@ -231,3 +231,10 @@ def test_a_long_answer_takes_no_time(unit: str) -> None:
     find(unit * (100_000 // len(unit)), WORDS)
     pick(unit * (1_900 // len(unit)), WORDS)
     assert time.process_time() - start < 1.0
+
+
+def test_a_comparison_that_was_cut_short_is_no_wrong_answer() -> None:
+    options = [r"\int_0^1 e^{x^2} dx", "no solution"]
+    series = r"\boxed{\sum_{n=0}^{\infty} \frac{1}{n!(2n+1)}}"
+    verdicts = [check(series, gold, {}, options, limit_s=0.2) for gold in ("A", "B")]
+    assert [(v.reward, v.reason) for v in verdicts] == [(None, "undecided"), (0.0, "wrong")]
