@@ -34,6 +34,10 @@ STEP = "step"
 """The last column of every table: which step logged the row."""
 
 Row = dict[str, Any]
+Cells = tuple[Any, ...]
+"""A row's values in the order of its columns."""
+_PLAIN: dict[pa.DataType, type] = {pa.bool_(): bool, pa.float64(): float, pa.string(): str}
+"""Types of which every value of a Python type fits; others are tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,42 +64,42 @@ def declared(steps: Iterable[PlannedStep]) -> dict[str, pa.Schema]:
 class Tables:
     """What the steps of one rank log; async steps do so from the event loop's thread.
 
-    Holds at most ``HELD_BYTES`` per table, by a count of characters.
+    Holds at most ``HELD_BYTES`` per table.
     """
 
     def __init__(self, folder: Path, rank: int) -> None:
         self._folder, self._rank = folder, rank
-        self._held: dict[str, list[Row]] = {}
+        self._held: dict[str, list[Cells]] = {}
         self._bytes: dict[str, int] = {}
         self._runs: dict[str, list[str]] = {}
         self._lock = threading.Lock()
 
     def logger(self, planned: PlannedStep) -> Callable[[str, Row], None]:
         """Return what a step's context has as ``log``."""
-        schemas = planned.step.tables
+        forms = {name: _Form(planned.name, name, s) for name, s in planned.step.tables.items()}
 
         def log(table: str, row: Row) -> None:
-            if table not in schemas:
+            if table not in forms:
                 raise RunError(
                     f"step '{planned.name}' logs into table '{table}' and does not declare it: "
                     f"add it to 'tables' of {planned.target}"
                 )
-            schema = schemas[table]
-            self._add(table, table_schema(schema), _checked(row, schema, planned.name, table))
+            form = forms[table]
+            self._add(table, form.schema, form.cells(row))
 
         return log
 
-    def _add(self, table: str, schema: pa.Schema, row: Row) -> None:
+    def _add(self, table: str, schema: pa.Schema, cells: Cells) -> None:
         with self._lock:
-            self._held.setdefault(table, []).append(row)
-            size = self._bytes.get(table, 0) + _size(row)
+            self._held.setdefault(table, []).append(cells)
+            size = self._bytes.get(table, 0) + _size(cells)
             self._bytes[table] = size
             if size > HELD_BYTES:
                 self._flush(table, schema)
 
     def _flush(self, table: str, schema: pa.Schema) -> None:
         rows, self._held[table], self._bytes[table] = self._held[table], [], 0
-        rows.sort(key=_order(schema))
+        rows.sort(key=_order)
         runs = self._runs.setdefault(table, [])
         path = self._folder / f"table-{self._rank:05d}-{table}-{len(runs):05d}.parquet"
         with _Writing(path, schema) as out:
@@ -113,6 +117,51 @@ class Tables:
         return self._runs
 
 
+class _Form:
+    """Checks the rows of one table that one step logs, and signs them."""
+
+    def __init__(self, step: str, table: str, schema: pa.Schema) -> None:
+        self.schema = table_schema(schema)
+        self._step, self._table = step, table
+        self._columns = [(field.name, field.type, _PLAIN.get(field.type)) for field in schema]
+        self._names = frozenset(schema.names)
+
+    def cells(self, row: Row) -> Cells:
+        """The row in the order of the columns, each of its type."""
+        if not self._names.issuperset(row):
+            names = [name for name, _, _ in self._columns]
+            unknown = next(name for name in row if name not in self._names)
+            raise RunError(
+                f"step '{self._step}' logs '{unknown}' into table '{self._table}', which has no "
+                f"such column;{nearest(unknown, names)} there is: {', '.join(names)}"
+            )
+        cells = []
+        for name, kind, plain in self._columns:
+            value = row.get(name)
+            if value is not None and (type(value) is not plain or plain is str):
+                value = self._converted(name, kind, value)
+            cells.append(value)
+        return (*cells, self._step)
+
+    def _converted(self, name: str, kind: pa.DataType, value: Any) -> Any:
+        try:
+            if type(value) is str and kind == pa.string():
+                value.encode()  # half of a surrogate pair is no text that a file can hold
+                return value
+            converted = pa.scalar(value, kind).as_py()
+        except (ValueError, TypeError, OverflowError) as error:
+            raise self._misfit(name, kind, value) from error
+        if converted != value:  # pyarrow makes 1.5 the integer 1
+            raise self._misfit(name, kind, value)
+        return converted
+
+    def _misfit(self, name: str, kind: pa.DataType, value: Any) -> RunError:
+        return RunError(
+            f"step '{self._step}', table '{self._table}': column '{name}' is {kind} and can't "
+            f"hold {value!r:.80}"
+        )
+
+
 def merge(
     block_folder: Path, runs: Mapping[str, Sequence[Path]], schemas: Mapping[str, pa.Schema]
 ) -> dict[str, list[TableFile]]:
@@ -124,8 +173,8 @@ def merge(
     for name, schema in schemas.items():
         folder = block_folder / FOLDER / name
         with ExitStack() as stack:
-            streams = [_rows(stack.enter_context(_opened(path))) for path in runs.get(name, ())]
-            rows = heapq.merge(*streams, key=_order(schema))
+            streams = [_cells(stack.enter_context(_opened(path))) for path in runs.get(name, ())]
+            rows = heapq.merge(*streams, key=_order)
             found[name] = list(_written(block_folder, folder, schema, rows))
     return found
 
@@ -144,20 +193,21 @@ def read_table(block_folder: Path, files: Iterable[TableFile]) -> Iterator[Row]:
                 f"folder {block_folder.name} and run again"
             )
         with _opened(path) as file:
-            yield from _rows(file)
+            for batch in file.iter_batches(batch_size=READ_ROWS):
+                yield from batch.to_pylist()
 
 
 def _opened(path: Path) -> pq.ParquetFile:
     return pq.ParquetFile(path, pre_buffer=False, page_checksum_verification=True)
 
 
-def _rows(file: pq.ParquetFile) -> Iterator[Row]:
+def _cells(file: pq.ParquetFile) -> Iterator[Cells]:
     for batch in file.iter_batches(batch_size=READ_ROWS):
-        yield from batch.to_pylist()
+        yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
 
 def _written(
-    block_folder: Path, folder: Path, schema: pa.Schema, rows: Iterable[Row]
+    block_folder: Path, folder: Path, schema: pa.Schema, rows: Iterable[Cells]
 ) -> Iterator[TableFile]:
     groups = _groups(rows)
     group = next(groups, None)
@@ -172,9 +222,9 @@ def _written(
         number += 1
 
 
-def _groups(rows: Iterable[Row]) -> Iterator[list[Row]]:
+def _groups(rows: Iterable[Cells]) -> Iterator[list[Cells]]:
     """Row groups: of ``GROUP_ROWS`` rows or ``HELD_BYTES``, whichever is reached first."""
-    group: list[Row] = []
+    group: list[Cells] = []
     size = 0
     for row in rows:
         group.append(row)
@@ -210,8 +260,10 @@ class _Writing:
         """Bytes so far."""
         return self._sink.size
 
-    def write(self, rows: list[Row]) -> None:
-        self._writer.write_table(pa.Table.from_pylist(rows, schema=self._schema))
+    def write(self, rows: list[Cells]) -> None:
+        columns = zip(*rows, strict=True)
+        arrays = [pa.array(c, f.type) for c, f in zip(columns, self._schema, strict=True)]
+        self._writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
         self._rows += len(rows)
 
     def finish(self, below: Path) -> TableFile:
@@ -222,35 +274,11 @@ class _Writing:
         return TableFile(name, self._rows, self._sink.size, self._sink.hexdigest())
 
 
-def _checked(row: Row, schema: pa.Schema, step: str, table: str) -> Row:
-    """The row with every column, each of its type, signed by the step."""
-    for name in row:
-        if name not in schema.names:
-            raise RunError(
-                f"step '{step}' logs '{name}' into table '{table}', which has no such column;"
-                f"{nearest(name, schema.names)} there is: {', '.join(schema.names)}"
-            )
-    clean: Row = {}
-    for field in schema:
-        value = row.get(field.name)
-        try:
-            clean[field.name] = pa.scalar(value, field.type).as_py()
-        except (ValueError, TypeError, OverflowError) as error:
-            raise RunError(
-                f"step '{step}', table '{table}': column '{field.name}' is {field.type} and can't "
-                f"hold {value!r:.80} ({error})"
-            ) from error
-    return {**clean, STEP: step}
+def _order(cells: Cells) -> list[tuple[bool, Any]]:
+    """Column by column, nulls first."""
+    return [(cell is not None, cell) for cell in cells]
 
 
-def _order(schema: pa.Schema) -> Callable[[Row], tuple[tuple[bool, Any], ...]]:
-    names = schema.names
-
-    def key(row: Row) -> tuple[tuple[bool, Any], ...]:
-        return tuple((row[name] is not None, row[name]) for name in names)
-
-    return key
-
-
-def _size(row: Row) -> int:
-    return sum(len(value) if isinstance(value, str) else 8 for value in row.values())
+def _size(cells: Cells) -> int:
+    """About the bytes that a row takes in memory."""
+    return 100 + sum(56 + len(cell) if isinstance(cell, str) else 16 for cell in cells)

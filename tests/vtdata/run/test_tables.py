@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 import yaml
 
-from tests.logging_steps import SEEN, TRAP
+from tests.logging_steps import SEEN, TRAP, Lengths
 from tests.runs import ROOT, cli, folder_of, full_recipe, manifest_of, run_here, write_recipe
 from vtdata import api
 from vtdata.errors import ConfigError, RunError
@@ -104,7 +104,9 @@ def test_a_rank_that_is_done_again_logs_each_row_once(
         ),
         ("seen", {"length": "long"}, "column 'length' is int32 and can't hold 'long'"),
         ("seen", {"length": 2**40}, "column 'length' is int32 and can't hold 1099511627776"),
+        ("seen", {"length": 1.5}, "column 'length' is int32 and can't hold 1.5"),
         ("seen", {"word": 3}, "column 'word' is string and can't hold 3"),
+        ("seen", {"word": "\ud800"}, "column 'word' is string and can't hold '\\ud800'"),
     ],
 )
 def test_a_row_that_does_not_fit_is_a_sentence(
@@ -177,3 +179,21 @@ def test_what_is_wrong_with_a_table_is_a_sentence(tmp_path: Path) -> None:
     file.write_bytes(file.read_bytes()[:-1])
     with pytest.raises(RunError, match="is gone or changed: delete the folder 02-queries-"):
         api.inspect(block, table="seen")
+
+
+def test_a_rank_holds_no_more_than_its_share(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tables, "HELD_BYTES", 4_000)
+    planned = PlannedStep("lengths", Lengths(), "tests.logging_steps:Lengths")
+    logged = Tables(tmp_path, 3)
+    log = logged.logger(planned)
+    for number in reversed(range(100)):
+        log("seen", {"query_id": f"{number:03d}", "word": "x" * 100})
+    held = len(list(tmp_path.glob("table-00003-seen-*.parquet")))
+    assert held >= 5
+    assert len(logged.close([planned])["seen"]) == held + 1
+    runs = {"seen": sorted(tmp_path.glob("table-*"))}
+    found = tables.merge(tmp_path, runs, tables.declared([planned]))
+    rows = list(read_table(tmp_path, found["seen"]))
+    assert [row["query_id"] for row in rows] == [f"{number:03d}" for number in range(100)]
