@@ -10,20 +10,34 @@ import importlib.util
 import json
 from pathlib import Path
 
+from vtdata import verify
 from vtdata.corpora.checks import Check
 from vtdata.corpora.unite import Unite
 from vtdata.recipe.catalog import STEPS, find
 
+VERDICTS = "vtdata.verify"
 TABLE = Path(__file__).with_name("step_versions.json")
 
 
 def targets() -> list[str]:
-    """Every step that a recipe can name, and those that are always there."""
+    """Every step that a recipe can name, those that are always there, and the verifiers."""
     implied = [f"{cls.__module__}:{cls.__qualname__}" for cls in (Unite, Check)]
-    return sorted([*implied, *(target for names in STEPS.values() for target in names.values())])
+    named = [target for names in STEPS.values() for target in names.values()]
+    return sorted([VERDICTS, *implied, *named])
+
+
+def verdicts() -> dict[str, object]:
+    """The version of the verifiers, and everything that decides a verdict."""
+    folder = Path(verify.__file__).parent
+    sources = hashlib.sha256()
+    for path in sorted(folder.rglob("*.py")):
+        sources.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes())
+    return {"version": verify.VERSION, "sha256": sources.hexdigest()}
 
 
 def entry(target: str) -> dict[str, object]:
+    if target == VERDICTS:
+        return verdicts()
     spec = importlib.util.find_spec(target.partition(":")[0])
     assert spec is not None
     assert spec.origin is not None

@@ -1,8 +1,8 @@
 """What decides a block's rows, as one hash.
 
 In: the semantic settings that differ from their defaults, each step's ``version``, the content of
-files, prompts and benchmarks, the models' semantic settings, the seed, ``--limit`` and the
-fingerprint of the input. Defaults are left out, so that a new option doesn't change every hash; a
+files, prompts and benchmarks, the version of the verifiers, the models' semantic settings, the
+seed, ``--limit`` and the fingerprint of the input. Defaults are left out, so that a new option doesn't change every hash; a
 *changed* default raises the step's version. Out: where, how wide, how fast and on which machine.
 """
 
@@ -19,6 +19,10 @@ from vtdata.errors import ConfigError
 from vtdata.llm.model import OPERATIONAL, ModelSpec
 from vtdata.recipe.plan import Block, Plan
 from vtdata.records import SCHEMA_VERSION
+from vtdata.verify import VERSION
+
+JUDGING = ("corpora", "scores")
+"""Kinds of block whose rows depend on verdicts: the gold check, and everything that scores."""
 
 
 def settings_of(step: Any) -> dict[str, Any]:
@@ -106,6 +110,7 @@ def _fingerprint(
         "kind": block.kind,
         "steps": steps,
         "seed": plan.recipe.seed,
+        "verdicts": VERSION if block.kind in JUDGING else None,
         "limit": limit if block.kind == "corpora" else None,
         "name": plan.recipe.name if block.kind == "shards" else None,
         "description": plan.recipe.description if block.kind == "shards" else None,

@@ -7,9 +7,14 @@ from vtdata.verify.extraction import extract
 from vtdata.verify.math import equal
 from vtdata.verify.vote import TYPES, Majority, answer_type, key, majority
 
+VERSION = 2
+"""Raised whenever an answer could get another verdict: it is in the fingerprint of every block that
+judges answers."""
+
 __all__ = [
     "CHECKS",
     "TYPES",
+    "VERSION",
     "Check",
     "Majority",
     "answer_kind",

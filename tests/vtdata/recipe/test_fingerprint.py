@@ -162,3 +162,11 @@ def test_a_step_version_counts(
     before = prints(tmp_path, recipe)
     monkeypatch.setattr(Length, "version", Length.version + 1)
     assert first_changed(before, prints(tmp_path, recipe)) == "queries"
+
+
+def test_other_verdicts_are_other_rows(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, recipe: dict[str, Any]
+) -> None:
+    before = prints(tmp_path, recipe)
+    monkeypatch.setattr("vtdata.recipe.fingerprint.VERSION", 999)
+    assert first_changed(before, prints(tmp_path, recipe)) == "corpora"
