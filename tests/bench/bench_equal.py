@@ -13,6 +13,7 @@ they are right, since the truth of the pairs is known. Then both on the bare ans
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import statistics
 import sys
@@ -105,6 +106,7 @@ def main() -> int:
     options = parser.parse_args()
     peer(r"\sqrt{2}", "x^2+1")  # loads what it loads
     math.compare(r"\sin x", r"\cos x")
+    gc.freeze()  # what the peer loads is not gone through for each of our collections
     rates, by_key, shares, ratios = [], [], [], []
     for number in range(options.rounds):
         mix = pairs(options.pairs, seed=number)

@@ -7,13 +7,14 @@ numbers, or two polynomials in the same kind of atoms. All else is left to ``com
 from __future__ import annotations
 
 import functools
-import re
-from dataclasses import dataclass
-from fractions import Fraction
+from typing import NamedTuple
 
+from vtdata.verify.algebra.form import NoFormError, form
+from vtdata.verify.algebra.poly import TooLargeError
 from vtdata.verify.algebra.tree import Node, Rational
 from vtdata.verify.cascade import formed
 from vtdata.verify.normal import CACHED_CHARS, normal
+from vtdata.verify.reading.plain import plain_number
 from vtdata.verify.reading.read import read
 from vtdata.verify.reading.units import DEGREE, PERCENT, scaled
 from vtdata.verify.reading.values import (
@@ -28,16 +29,16 @@ from vtdata.verify.reading.values import (
     Words,
 )
 
-_NUMBER = re.compile(
-    r"(?:\\\(|\$)?(-?)(?:([0-9]{1,15}|[0-9]{1,3}(?:,[0-9]{3}){1,5})(?:\.([0-9]{0,15}))?"
-    r"|\\[dt]?frac\{(-?[0-9]{1,15})\}\{([0-9]{1,15})\}|([0-9]{1,15})/([0-9]{1,15}))(?:\\\)|\$)?"
-)
-"""Most answers of a vote: read without the way through tokens and trees, to the same key."""
-INTEGER = re.compile(r"-?[0-9]{1,18}")
+_EXACT = {
+    "number": ("exact", "exact pi", "exact e"),
+    "exact": ("number", "exact pi", "exact e"),
+    "exact pi": ("number", "exact"),
+    "exact e": ("number", "exact"),
+}
+"""Sorts of exact forms, and which others they can be told from; nobody can tell pi from e."""
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(NamedTuple):
     """A canonical text, and what a different one means."""
 
     text: str
@@ -51,29 +52,16 @@ def key_of(answer: str) -> Key | None:
     >>> key_of("0.50"), key_of(r"\sqrt{12}").text == key_of(r"2\sqrt3").text
     (Key(text='number 1/2', sort='number'), True)
     """
-    if (match := _NUMBER.fullmatch(answer)) is not None:
-        value = _read_number(match)
-        if value is not None:
-            return Key(f"number {value.numerator:x}/{value.denominator:x}", "number")
+    if (value := plain_number(answer)) is not None:
+        return _rational(value)
     return _cached(answer) if len(answer) <= CACHED_CHARS else _key(answer)
-
-
-def _read_number(match: re.Match[str]) -> Rational | None:
-    """The value of a plain number; None for a division by zero."""
-    sign, digits, decimals, top, bottom, left, right = match.groups()
-    if digits is None:
-        numerator, denominator = int(top or left), int(bottom or right)
-        if not denominator:
-            return None
-        return Fraction(-numerator if sign else numerator, denominator)
-    whole = int(digits.replace(",", "") + (decimals or ""))
-    whole = -whole if sign else whole
-    return Fraction(whole, 10 ** len(decimals)) if decimals else whole
 
 
 def settled(a: Key, b: Key) -> bool:
     """Whether the keys alone show that two answers differ."""
-    return bool(a.sort) and a.sort == b.sort and a.text != b.text
+    if not a.sort or not b.sort or a.text == b.text:
+        return False
+    return a.sort == b.sort or (a.sort in _EXACT and b.sort in _EXACT[a.sort])
 
 
 def _key(answer: str) -> Key | None:
@@ -123,19 +111,30 @@ def _scalar(value: Scalar) -> Key | None:
 
 
 def _node(node: Node) -> Key | None:
-    form = formed(node)
-    if form is None:
+    if node[0] == "n":
+        return _rational(node[1])
+    try:
+        found = form(node)
+    except (NoFormError, TooLargeError, ZeroDivisionError):
         return None
-    if form.value is not None:
-        return Key(f"number {form.text()}", "number")
-    return Key(f"form {form.text()}")
+    if (value := found.value) is not None:
+        return _rational(value)
+    return Key(f"form {found.text()}", found.sort)
+
+
+def _rational(value: Rational) -> Key:
+    # Hexadecimal, since Python refuses to write more than 4,300 decimal digits.
+    return Key(f"number {value.numerator:x}/{value.denominator:x}", "number")
 
 
 def _group(value: Group) -> Key | None:
     keys = [_of(item) for item in value.items]
     if value.shape in ("set", "list"):
         keys.sort(key=lambda key: "" if key is None else key.text)
-    return _joined(value.shape, [keys])
+    found = _joined(value.shape, [keys])
+    if found is None or any(key is None or key.sort != "number" for key in keys):
+        return found
+    return Key(found.text, f"{value.shape} of {len(keys)}")
 
 
 def _reals(value: Reals) -> Key | None:

@@ -17,9 +17,10 @@ from vtdata.errors import ConfigError
 from vtdata.records import Verdict
 from vtdata.verify.compare import Comparison
 from vtdata.verify.extraction import extract
-from vtdata.verify.keys import INTEGER, key_of, settled
+from vtdata.verify.keys import key_of, settled
 from vtdata.verify.normal import CACHED_CHARS, normal
 from vtdata.verify.policy import DEFAULT, Policy
+from vtdata.verify.reading.plain import plain_number
 from vtdata.verify.reading.read import grouped, read
 from vtdata.verify.reading.values import Group, Scalar
 from vtdata.verify.symbolic import LIMIT_S, symbolic
@@ -76,8 +77,8 @@ def compare(gold: str, pred: str, *, policy: Policy = DEFAULT, limit_s: float = 
     is not understood), ``undecided`` (no stage could show it), ``unit_unclear``,
     ``time_or_ratio``, ``too_long``, ``timeout``, ``memory``, ``outage``.
     """
-    if INTEGER.fullmatch(gold) and INTEGER.fullmatch(pred):
-        return _SAME if int(gold) == int(pred) else _DIFFERENT
+    if (left := plain_number(gold)) is not None and (right := plain_number(pred)) is not None:
+        return _SAME if left == right else _DIFFERENT
     if gold == pred:
         return _SAME if normal(gold) else Finding(None, "not_comparable")
     first, second = (gold, pred) if gold <= pred else (pred, gold)
@@ -90,7 +91,7 @@ def _compare(a: str, b: str, policy: Policy, limit_s: float = LIMIT_S) -> Findin
     first, second = key_of(a), key_of(b)
     if first is None or second is None:
         return Finding(None, "not_comparable")
-    if first.text == second.text and (policy.order == "ignored" or first.sort):
+    if first.text == second.text and (policy.order == "ignored" or "list" not in first.text):
         return _SAME
     if settled(first, second):
         return _DIFFERENT

@@ -87,6 +87,8 @@ _SET = re.compile(r"\\(?:mathbb|Bbb)\s*\{?\s*([RZNQC])\s*\}?")
 _WRAPPED = ((r"\(", r"\)"), (r"\[", r"\]"), ("**", "**"), ("`", "`"))
 _WRAPPERS = frozenset({"\\", "*", "`"})
 _DOLLAR = re.compile(r"(?<!\\)\$")
+_DRESSED = re.compile(r"\\(?:left|right|[hv]space|phantom|tag|label|math|Bbb|text|mbox|f?box|op)")
+"""What most answers don't have, so that most are spared a look for each."""
 _SPACE = re.compile(r"\\[,;:!> ]")
 _THOUSANDS = re.compile(r"(?<=[0-9])(?:\\[,! ]|\{,\}|,\\!)(?=[0-9]{3}(?![0-9]))")
 _LIST = re.compile(r"(?<=[0-9])\s*,\s+(?=[0-9]{3}(?![0-9]))")
@@ -156,12 +158,13 @@ def _ascii(text: str) -> str:
 
 def _commands(text: str) -> str:
     """LaTeX without what changes its looks alone, and with one name for each thing."""
-    text = _HIDDEN.sub("", _DELIMITER.sub("", text))
-    text = _SET.sub(r"\\mathbb{\1}", text)
-    for _ in range(4):
-        text, changed = _TEXT.subn(r" \1 ", text)
-        if not changed:
-            break
+    if _DRESSED.search(text) is not None:
+        text = _HIDDEN.sub("", _DELIMITER.sub("", text))
+        text = _SET.sub(r"\\mathbb{\1}", text)
+        for _ in range(4):
+            text, changed = _TEXT.subn(r" \1 ", text)
+            if not changed:
+                break
     text = _ALIAS.sub(_renamed, text)
     return _fractions(_SPACE.sub(" ", text))
 

@@ -8,13 +8,14 @@ equal and different ones may still be.
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
 
 from vtdata.verify.algebra import poly, special
 from vtdata.verify.algebra.poly import I_ATOM, Atom, Poly, TooLargeError
-from vtdata.verify.algebra.tree import Node, Rational, whole
+from vtdata.verify.algebra.tree import MINUS_ONE, Node, Rational, whole
 
 MAX_EXPONENT = 64
 """Largest exponent of a sum that is multiplied out (ours)."""
@@ -46,6 +47,17 @@ class Form:
         if ("pi", 1) in names and ("e", 1) in names:
             return False  # nobody knows that they are independent
         return all(index in (1, 2) for _, index in names)
+
+    @property
+    def sort(self) -> str:
+        """exact, exact pi, exact e: forms without a denominator that differ in their text differ.
+
+        Empty where they may still be equal.
+        """
+        if self.den != _UNIT or not self.exact:
+            return ""
+        names = poly.atoms((self.num,))
+        return "exact" + (" pi" if ("pi", 1) in names else " e" if ("e", 1) in names else "")
 
     def text(self) -> str:
         """The canonical spelling."""
@@ -174,6 +186,10 @@ def _settled(num: Poly, den: Poly) -> Form:
 
 def _power(node: Node) -> Form:
     base, exponent = node[1], node[2]
+    if exponent == MINUS_ONE and base[0] == "n" and base[1]:
+        return Form({(): whole(1 / Fraction(base[1]))}, _UNIT)
+    if exponent[0] == "n" and isinstance(exponent[1], int):
+        return _whole_power(form(base), exponent[1])
     raised = form(exponent)
     value = raised.value
     if value is None:
@@ -201,6 +217,7 @@ def _opaque(name: str) -> Form:
     return Form(poly.atom((name, 0)), _UNIT)
 
 
+@functools.lru_cache(maxsize=1_024)
 def _root(value: Rational, index: int) -> Form:
     """The real root of a number that isn't negative, over roots of primes."""
     if not value:
@@ -215,7 +232,8 @@ def _root(value: Rational, index: int) -> Form:
         if exact is None:
             return _opaque(f"root{index}({value.numerator:x}/{value.denominator:x})")
         factors = {exact: index} if exact > 1 else {}
-    factor, left = Fraction(1, value.denominator), {}
+    left = {}
+    factor: Rational = 1 if value.denominator == 1 else Fraction(1, value.denominator)
     for prime, count in factors.items():
         times, rest = divmod(count, index)
         factor *= prime**times

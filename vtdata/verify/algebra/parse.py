@@ -16,6 +16,8 @@ MAX_DEPTH = 60
 """Deepest nesting read (ours)."""
 
 _CLOSERS = {"(": ")", "[": "]", "{": "}"}
+_SIGNS = {"pm": 1, "mp": -1}
+_POSTFIX = frozenset({"!", "%", "'", "command"})
 _TIMES = frozenset({"cdot", "times", "ast"})
 _OPENING = frozenset(["number", "symbol", "constant", "function", "(", "{", "["])
 _FACTORS = "frac binom lfloor lceil angle triangle overline vec hat bar tilde mathbb lvert"
@@ -59,14 +61,16 @@ class Parser(Scanner):
         parts = [self.term()]
         while True:
             self.skip()
-            if self.take("+"):
+            kind, name, _ = self.tokens[self.at]
+            if kind == "+":
+                self.at += 1
                 parts.append(self.term())
-            elif self.take("-"):
+            elif kind == "-":
+                self.at += 1
                 parts.append(minus(self.term()))
-            elif self.take("command", "pm"):
-                parts.append(("pm", 1, self.term()))
-            elif self.take("command", "mp"):
-                parts.append(("pm", -1, self.term()))
+            elif kind == "command" and name in _SIGNS:
+                self.at += 1
+                parts.append(("pm", _SIGNS[name], self.term()))
             else:
                 break
         self.depth -= 1
@@ -111,14 +115,16 @@ class Parser(Scanner):
 
     def unary(self) -> Node:
         self.skip()
-        if self.take("-"):
+        kind, name, _ = self.tokens[self.at]
+        if kind == "-":
+            self.at += 1
             return minus(self.unary())
-        if self.take("+"):
+        if kind == "+":
+            self.at += 1
             return self.unary()
-        if self.take("command", "pm"):
-            return ("pm", 1, self.unary())
-        if self.take("command", "mp"):
-            return ("pm", -1, self.unary())
+        if kind == "command" and name in _SIGNS:
+            self.at += 1
+            return ("pm", _SIGNS[name], self.unary())
         return self.power()
 
     def power(self) -> Node:
@@ -146,7 +152,7 @@ class Parser(Scanner):
         return node
 
     def postfix(self, node: Node) -> Node:
-        while True:
+        while self.tokens[self.at][0] in _POSTFIX:
             if self.take("!"):
                 node = call("double_factorial" if self.take("!") else "factorial", node)
             elif self.take("%") or self.take("command", "%"):
@@ -154,7 +160,8 @@ class Parser(Scanner):
             elif node[0] == "s" and (self.take("'") or self.take("command", "prime")):
                 node = ("s", node[1] + "'")
             else:
-                return node
+                break
+        return node
 
     def atom(self) -> Node:
         self.skip()

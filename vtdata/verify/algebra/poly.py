@@ -68,6 +68,9 @@ def multiply(a: Poly, b: Poly) -> Poly:
     """The product."""
     if len(a) * len(b) > MAX_TERMS**2 // 4:
         raise TooLargeError
+    for one, other in ((a, b), (b, a)):
+        if len(one) == 1 and () in one:
+            return _bounded(scale(other, one[()]))
     total: Poly = {}
     for left, x in a.items():
         for right, y in b.items():
@@ -81,10 +84,15 @@ def multiply(a: Poly, b: Poly) -> Poly:
     if len(total) > MAX_TERMS:
         raise TooLargeError
     for monomial, value in total.items():
-        if max(value.numerator.bit_length(), value.denominator.bit_length()) > MAX_BITS:
-            raise TooLargeError
         if value.denominator == 1:
             total[monomial] = value.numerator
+    return _bounded(total)
+
+
+def _bounded(total: Poly) -> Poly:
+    for value in total.values():
+        if max(value.numerator.bit_length(), value.denominator.bit_length()) > MAX_BITS:
+            raise TooLargeError
     return total
 
 
@@ -117,6 +125,9 @@ def power(a: Poly, exponent: int) -> Poly:
         size = max(value.numerator.bit_length(), value.denominator.bit_length())
         if size * exponent > MAX_BITS and abs(value) != 1:
             raise TooLargeError
+        (monomial,) = a
+        if exponent and all(index < 2 for (_, index), _ in monomial):
+            return {tuple((name, e * exponent) for name, e in monomial): value**exponent}
     result: Poly = {(): 1}
     while exponent:
         if exponent & 1:

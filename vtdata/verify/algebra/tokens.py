@@ -188,6 +188,12 @@ def _word(word: str) -> list[Token]:
     return [Token("constant" if c in "ei" else "symbol", c) for c in word]
 
 
+def is_prose(word: str) -> bool:
+    """Whether a word is neither a function, a constant, a symbol nor a product of symbols."""
+    known = word in FUNCTIONS or word in CONSTANTS or word in GREEK
+    return not known and word.lower() not in CONSTANTS and not is_product(word)
+
+
 def is_product(word: str) -> bool:
     """Whether letters side by side are a product of symbols and not a word.
 

@@ -53,7 +53,7 @@ def quantity(text: str, node: Node | None) -> Scalar | None:
         match = _TEMPERATURE.fullmatch(text)
         if match and (match["scale"] or "℃" in text):
             return _with(match["rest"], unit(f"degree {match['scale'] or 'C'}"))
-    if match := _MONEY.fullmatch(text):
+    if (node is None or "$" in text) and (match := _MONEY.fullmatch(text)):
         return _money(text, match)
     if node is not None and _tail(text) is None:
         return Scalar(node)
@@ -83,7 +83,7 @@ def _money(text: str, match: re.Match[str]) -> Scalar | None:
 
 def _tail(text: str) -> int | None:
     """Where the unit begins of what reads as a product: ``25 m^2``, ``5 cm``; ``5m`` has none."""
-    match = _TAIL.search(text)
+    match = _TAIL.search(text) if text[-1:].isalnum() or text[-1:] == "}" else None
     if match is None:
         return None
     name = match["name"]

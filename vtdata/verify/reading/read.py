@@ -10,11 +10,12 @@ import functools
 import re
 
 from vtdata.verify.algebra.parse import parse
-from vtdata.verify.algebra.tokens import ProseError, UnreadableError
+from vtdata.verify.algebra.tokens import ProseError, UnreadableError, is_prose
 from vtdata.verify.algebra.tree import Node, minus, num, signed
 from vtdata.verify.normal import CACHED_CHARS, MAX_CHARS, normal
 from vtdata.verify.reading import words
 from vtdata.verify.reading.matrix import matrix
+from vtdata.verify.reading.plain import plain_number
 from vtdata.verify.reading.quantity import quantity
 from vtdata.verify.reading.relation import is_relation, relation
 from vtdata.verify.reading.split import enclosed, items
@@ -96,12 +97,16 @@ def value_of(text: str, depth: int = 0) -> Value:
     """Read a text in the spelling of ``normal``; brackets deeper than eight are Foreign."""
     if depth > _MAX_NESTING:
         return Foreign(text)
+    if (number := plain_number(text)) is not None and not (depth and "," in text):
+        return Scalar(("n", number))
     if not _STRUCTURE.search(text):
         return _single(text, depth)
     bare = _quantified(text)
     known = _phrase(bare)
     if known is not None:
         return known
+    if bare.isalpha() and bare.isascii() and is_prose(bare):
+        return Words(words.plain(bare))
     if (based := _BASED.fullmatch(bare)) and (found := _based(based)) is not None:
         return found
     if r"\begin" in bare:
@@ -293,7 +298,8 @@ def scalar(text: str) -> Value:
     except UnreadableError:
         pass
     else:
-        return _signed(quantity(text, node))
+        found = quantity(text, node)
+        return _signed(found) if r"\pm" in text or r"\mp" in text else found or Words("")
     found = quantity(text, None)
     if found is not None:
         return _signed(found)

@@ -32,6 +32,8 @@ def cut(text: str, pattern: re.Pattern[str]) -> tuple[list[str], list[str]]:
     >>> cut("(1,2),3", re.compile(","))
     (['(1,2)', '3'], [','])
     """
+    if _BRACKETS.search(text) is None:
+        return [part.strip() for part in pattern.split(text)], pattern.findall(text)
     parts, marks, last = [], [], 0
     for start, end, depth in depths(text):
         if depth:
