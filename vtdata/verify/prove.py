@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from vtdata.verify.algebra.points import WHOLE_NAMES
 from vtdata.verify.algebra.tree import Node, dumps, loads
 
 
@@ -14,7 +15,8 @@ def prove(gold: str, pred: str) -> bool | None:
     """True where the difference of two expressions is shown to be zero, else None.
 
     Called after random points did not tell them apart, so a failure to prove is no verdict.
-    Symbols are positive real numbers: at negative ones the points have looked.
+    Symbols are positive real numbers, and n, k, m and the like whole ones: at all others the
+    points have looked.
 
     Args:
         gold: an expression, from ``tree.dumps``.
@@ -72,7 +74,8 @@ def _sympy(node: Node, symbols: dict[str, Any]) -> Any:
     if kind == "s":
         name = node[1]
         if name not in symbols:
-            symbols[name] = sympy.Symbol(f"s{len(symbols)}", positive=True)
+            known = {"positive": True} | ({"integer": True} if name in WHOLE_NAMES else {})
+            symbols[name] = sympy.Symbol(f"s{len(symbols)}", **known)
         return symbols[name]
     if kind == "k":
         return {"pi": sympy.pi, "e": sympy.E, "i": sympy.I, "oo": sympy.oo}[node[1]]

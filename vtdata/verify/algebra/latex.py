@@ -15,10 +15,10 @@ _COMMANDS = frozenset(_COMMAND_NAMES.split())
 
 
 def latex(node: Node) -> str:
-    r"""Write an expression, every operand in brackets of its own.
+    r"""Write an expression, with brackets wherever they could matter.
 
-    >>> latex(("*", (("n", 2), ("f", "root", (("s", "x"), ("n", 2))))))
-    '\\left(2\\right) \\cdot \\left(\\sqrt{x}\\right)'
+    >>> latex(("*", (("n", 2), ("f", "root", (("+", (("s", "x"), ("n", -1))), ("n", 2))))))
+    '2 \\cdot \\sqrt{x+\\left(-1\\right)}'
     """
     kind = node[0]
     if kind == "n":
@@ -30,7 +30,7 @@ def latex(node: Node) -> str:
         return _CONSTANTS[node[1]]
     if kind in ("+", "*"):
         joiner = "+" if kind == "+" else r" \cdot "
-        return joiner.join(_bracketed(part) for part in node[1])
+        return joiner.join(_operand(part, kind) for part in node[1])
     if kind == "^":
         return rf"{_bracketed(node[1])}^{{{latex(node[2])}}}"
     if kind == "deg":
@@ -38,6 +38,13 @@ def latex(node: Node) -> str:
     if kind == "pm":
         return rf"{'+' if node[1] > 0 else '-'}{_bracketed(node[2])}"
     return _function(node[1], node[2])
+
+
+def _operand(node: Node, of: str) -> str:
+    """An operand of a sum or a product."""
+    text = latex(node)
+    bare = node[0] in ("n", "s", "k", "^", "f") or (of == "+" and node[0] == "*")
+    return text if bare and not text.startswith("-") else rf"\left({text}\right)"
 
 
 def _bracketed(node: Node) -> str:

@@ -28,6 +28,11 @@ _CLEAR = 1e-10
 _SMALL = 1e-20
 _ENOUGH = (2, 1, 1, 2)
 """Points that must count: of positive, negative, mixed and whole coordinates (ours)."""
+WHOLE_NAMES = frozenset({"n", "k", "m", "j", "l", "N", "K", "M"})
+"""Symbols that stand for whole numbers beside a factorial, a floor and the like (ours)."""
+_OF_WHOLE = frozenset(
+    {"factorial", "double_factorial", "binom", "floor", "ceil", "mod", "gcd", "lcm"}
+)
 _WHOLE, _TRIES = 3, 8
 """The last kind, and how many points are tried where one has no real value (ours)."""
 _GAMMA_MOST = 10_000
@@ -50,7 +55,10 @@ def agree(a: Node, b: Node) -> bool | None:
         return None
     anywhere = has(a, "k", "i") or has(b, "k", "i") or not names
     num_agreed = 0
+    whole = bool(names) and WHOLE_NAMES.issuperset(names) and (_counts(a) or _counts(b))
     for kind, enough in enumerate(_ENOUGH):
+        if whole and kind != _WHOLE:
+            continue
         counted = 0
         for point in _points(len(names), kind):
             same = _at(a, b, dict(zip(names, point, strict=True)), anywhere=anywhere)
@@ -63,6 +71,11 @@ def agree(a: Node, b: Node) -> bool | None:
         if not names:
             break
     return True if num_agreed >= min(2, 1 + len(names)) else None
+
+
+def _counts(node: Node) -> bool:
+    """Whether the tree has a function that belongs to whole numbers."""
+    return any(part[0] == "f" and part[1] in _OF_WHOLE for part in walk(node))
 
 
 def value(node: Node) -> float | None:

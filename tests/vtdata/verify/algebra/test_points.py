@@ -31,6 +31,8 @@ from vtdata.verify.normal import normal
         (r"\binom{n}{2}", r"\frac{n(n-1)}{2}", True),
         ("(2n)!!", "2^n n!", True),
         (r"\lfloor x\rfloor", "x", False),
+        (r"\lfloor n/2\rfloor+\lceil n/2\rceil", "n", True),  # n is a whole number
+        (r"\lfloor n/2\rfloor", "n/2", False),
         ("i", "j", False),
         ("5^{5^{5^{5^5}}}", "1", None),
         ("1000000000!", "1", None),
