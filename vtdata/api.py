@@ -176,6 +176,7 @@ def verify_cases(
     path: str | Path,
     *,
     out: str | Path | None = None,
+    disagreements: str | Path | None = None,
     workers: int | None = None,
     limit_s: float | None = None,
     each: Callable[[dict[str, Any]], None] | None = None,
@@ -187,6 +188,8 @@ def verify_cases(
         kind: ``math`` or ``choice``.
         path: a JSON Lines file.
         out: where to write the results, a JSON line each; it is there when all are.
+        disagreements: where to write the cases about which two stages of the verifier contradict
+            each other, with what each said.
         workers: processes; None is the number of cores.
         limit_s: seconds for what may have to be killed; None is the verifier's default.
         each: called with every result as it comes; without ``each`` and ``out`` all are returned.
@@ -202,6 +205,7 @@ def verify_cases(
         kind,
         Path(path),
         out=Path(out) if out else None,
+        disagreements=Path(disagreements) if disagreements else None,
         workers=workers,
         limit_s=limit_s,
         each=each,

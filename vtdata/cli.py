@@ -272,6 +272,10 @@ def verify(
         Path, typer.Argument(metavar="CASES.jsonl", help='Lines {"id": 1, "gold": "", "pred": ""}.')
     ],
     out: Annotated[Path | None, typer.Option(help="Where to write. [default: stdout]")] = None,
+    disagreements: Annotated[
+        Path | None,
+        typer.Option(help="Where to write the cases whose stages contradict each other."),
+    ] = None,
     workers: Annotated[int | None, typer.Option(help="Processes. [default: cores]")] = None,
     limit_s: Annotated[
         float | None, typer.Option("--limit-s", help="Seconds for a symbolic question.")
@@ -295,7 +299,14 @@ def verify(
     each = None if out else lambda row: print(json.dumps(row), flush=False)
     with Counted(console, f"verify {kind}") as counted:
         found = api.verify_cases(
-            kind, cases, out=out, workers=workers, limit_s=limit_s, each=each, progress=counted.said
+            kind,
+            cases,
+            out=out,
+            disagreements=disagreements,
+            workers=workers,
+            limit_s=limit_s,
+            each=each,
+            progress=counted.said,
         )
     if as_json:
         print(json.dumps(found.tally.data()), file=sys.stdout if out else sys.stderr)

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from tests.runs import cli
+from vtdata import api
 
 LINES = [
     '{"id": "a", "gold": "1/2", "pred": "0.5", "equal": true}',
@@ -63,3 +64,17 @@ def test_wrong_input_is_exit_code_2(tmp_path: Path) -> None:
 def test_help_has_an_example(tmp_path: Path) -> None:
     done = cli("verify", "--help", cwd=tmp_path)
     assert "Example: vtdata verify math" in " ".join(done.stdout.split())
+
+
+def test_what_stages_contradict_each_other_about_is_a_file(tmp_path: Path) -> None:
+    cases = tmp_path / "cases.jsonl"
+    rows = [
+        {"id": "open", "gold": r"\arcsin x+\arccos x", "pred": r"\frac{\pi}{2}"},
+        {"id": "plain", "gold": "1/2", "pred": "0.5"},
+    ]
+    cases.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    found = api.verify_cases("math", cases, disagreements=tmp_path / "d.jsonl")
+    assert [row["reward"] for row in found.results] == [None, 1.0]
+    (line,) = (tmp_path / "d.jsonl").read_text().splitlines()
+    row = json.loads(line)
+    assert (row["id"], row["points"], row["forward"]) == ("open", "equal", "different")

@@ -2,8 +2,9 @@
 
 In: the semantic settings that differ from their defaults, each step's ``version``, the content of
 files, prompts and benchmarks, the version of the verifiers, the models' semantic settings, the
-seed, ``--limit`` and the fingerprint of the input. Defaults are left out, so that a new option doesn't change every hash; a
-*changed* default raises the step's version. Out: where, how wide, how fast and on which machine.
+seed, ``--limit`` and the fingerprint of the input. Defaults are left out, so that a new option
+doesn't change every hash; a *changed* default raises the step's version. Out: where, how wide, how
+fast and on which machine.
 """
 
 from __future__ import annotations

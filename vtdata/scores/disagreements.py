@@ -6,12 +6,13 @@ set, however many rollouts gave it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from vtdata.records import Query, Rollout
+from vtdata.verify.cascade import opposed
 
 TABLE = "disagreements"
 STAGES = ("points", "forward", "backward", "proof")
@@ -36,17 +37,6 @@ DISAGREEMENTS = pa.schema(
         ("reason", pa.string()),
     ]
 )
-
-
-def opposed(said: Mapping[str, str]) -> bool:
-    """Whether one stage says ``equal`` and another ``different``.
-
-    >>> opposed({"points": "equal", "forward": "equal", "backward": "different"})
-    True
-    >>> opposed({"points": "equal", "forward": "timeout"})
-    False
-    """
-    return {"equal", "different"} <= set(said.values())
 
 
 def contradicted(rollouts: Iterable[Rollout]) -> list[list[Rollout]]:

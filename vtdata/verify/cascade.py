@@ -6,7 +6,7 @@ Each stage decides or passes on; what is passed on to the end is undecided, neve
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from vtdata.verify.algebra.form import Form, NoFormError, form, ratio, same
@@ -208,6 +208,17 @@ def _decimal_logs(a: Node, b: Node) -> tuple[Node, Node] | None:
 
 def _any_infinite(node: Node) -> bool:
     return any(part == ("k", "oo") for part in walk(node))
+
+
+def opposed(said: Mapping[str, str]) -> bool:
+    """Whether one stage says ``equal`` and another ``different``.
+
+    >>> opposed({"points": "equal", "forward": "equal", "backward": "different"})
+    True
+    >>> opposed({"points": "equal", "forward": "timeout"})
+    False
+    """
+    return {"equal", "different"} <= set(said.values())
 
 
 def word(found: bool | None) -> str:  # noqa: FBT001

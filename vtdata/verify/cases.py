@@ -17,6 +17,7 @@ from typing import Any, Literal
 from vtdata.errors import ConfigError
 from vtdata.records import Verdict
 from vtdata.verify import choice, math
+from vtdata.verify.cascade import opposed
 from vtdata.verify.concluded import concluded
 from vtdata.verify.said import says
 from vtdata.verify.spoken import has_marks
@@ -65,6 +66,14 @@ class Judged:
             "extracted": self.verdict.answer,
             "ms": round(self.ms, 3),
         }
+
+    def disagreement(self) -> dict[str, Any] | None:
+        """The line for people where two stages of the verifier contradict each other."""
+        said = self.verdict.said or {}
+        if not opposed(said):
+            return None
+        asked = {"id": self.case.id, "gold": self.case.gold, "pred": self.case.pred}
+        return {**asked, **self.row(), **said}
 
 
 def judge(kind: str, case: Case, limit_s: float | None = None) -> Judged:

@@ -15,6 +15,7 @@ from typing import Any
 
 from vtdata.errors import ConfigError
 from vtdata.records import Verdict
+from vtdata.verify.cascade import opposed
 from vtdata.verify.compare import Comparison
 from vtdata.verify.extraction import extract
 from vtdata.verify.keys import key_of, settled
@@ -41,8 +42,7 @@ class Finding:
     @property
     def disagreed(self) -> bool:
         """Whether two stages contradict each other."""
-        spoken = {word for word in self.said.values() if word in ("equal", "different")}
-        return len(spoken) > 1
+        return opposed(self.said)
 
 
 _SAME, _DIFFERENT = Finding(True, "correct"), Finding(False, "wrong")  # noqa: FBT003

@@ -32,6 +32,7 @@ def verify_file(
     path: Path,
     *,
     out: Path | None = None,
+    disagreements: Path | None = None,
     workers: int | None = None,
     limit_s: float | None = None,
     each: Callable[[dict[str, Any]], None] | None = None,
@@ -44,7 +45,10 @@ def verify_file(
     with ExitStack() as stack:
         sinks: list[Sink] = [found.tally.add]
         if out is not None:
-            sinks.append(_written(out, path, stack))
+            sinks.append(_written("--out", out, path, stack, Judged.row))
+        if disagreements is not None:
+            name = "--disagreements"
+            sinks.append(_written(name, disagreements, path, stack, Judged.disagreement))
         if each is not None:
             sinks.append(lambda judged: each(judged.row()))
         if out is None and each is None:
@@ -58,27 +62,33 @@ def verify_file(
     return found
 
 
-def _written(out: Path, path: Path, stack: ExitStack) -> Sink:
-    """Open a file that takes its name when everything is in it.
+Row = Callable[[Judged], dict[str, Any] | None]
+
+
+def _written(option: str, out: Path, path: Path, stack: ExitStack, row: Row) -> Sink:
+    """Open a file that takes its name when everything is in it; no row is no line.
 
     Raises:
         ConfigError: it can't be written there.
     """
     if out.is_dir() or (out.exists() and out.samefile(path)):
         found = "a folder" if out.is_dir() else "the file of the cases"
-        raise ConfigError(f"--out {out} is {found}: give another name")
+        raise ConfigError(f"{option} {out} is {found}: give another name")
     temporary = out.with_name(f"{out.name}.tmp")
     try:
         file = temporary.open("w", encoding="utf-8")
     except OSError as error:
-        raise ConfigError(f"--out {out} can't be written: {error.strerror or error}") from error
+        text = f"{option} {out} can't be written: {error.strerror or error}"
+        raise ConfigError(text) from error
     stack.push(_Renamed(file, temporary, out))
-    return lambda judged: _write(file, judged)
+    return lambda judged: _write(file, row(judged))
 
 
-def _write(file: TextIO, judged: Judged) -> None:
+def _write(file: TextIO, row: dict[str, Any] | None) -> None:
+    if row is None:
+        return
     try:
-        file.write(json.dumps(judged.row()) + "\n")
+        file.write(json.dumps(row) + "\n")
     except OSError as error:
         raise RunError(f"{file.name} can't be written on: {error.strerror or error}") from error
 

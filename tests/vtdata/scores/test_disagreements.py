@@ -27,25 +27,26 @@ def verified(*answers: str, reference: str) -> list[dict[str, Any]]:
     return rows
 
 
-def test_what_math_verify_and_a_proof_say_differently_is_one_row() -> None:
-    (row,) = verified("2", r"\sqrt{1/n}", r"\sqrt{1/n}", reference=r"\frac{1}{\sqrt{n}}")
+def test_what_points_and_math_verify_say_differently_is_one_row() -> None:
+    answer = r"\arcsin x+\arccos x"
+    (row,) = verified("2", answer, answer, reference=r"\frac{\pi}{2}")
     assert set(row) == set(DISAGREEMENTS.names)
     del row["query_id"]
     assert row == {
         "set": "teacher",
         "sample_idx": 1,
         "rollouts": 2,
-        "reference": r"\frac{1}{\sqrt{n}}",
-        "answer": r"\sqrt{1/n}",
-        "rules": "correct",
+        "reference": r"\frac{\pi}{2}",
+        "answer": answer,
+        "rules": "undecided",
         "points": "equal",
         "forward": "different",
         "backward": "different",
-        "proof": "equal",
+        "proof": "unknown",
         "judge": None,
         "agreement": None,
-        "reward": 1.0,
-        "reason": "correct",
+        "reward": None,
+        "reason": "undecided",
     }
 
 
