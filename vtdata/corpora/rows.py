@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -33,6 +34,7 @@ from vtdata.records import (
 )
 from vtdata.records.query import VerifierKind
 from vtdata.steps import Source, step
+from vtdata.verify.policy import Policy
 
 NEEDS_ANSWER = frozenset({"math", "choice"})
 """Verifier kinds that compare with a reference answer, so that a row without one is a reject."""
@@ -57,7 +59,8 @@ class Mapped(Source):
     ``row_too_large``.
 
     Raises:
-        ConfigError: no question or two, no license or two, no way of verifying.
+        ConfigError: no question or two, no license or two, no way of verifying, a policy that
+            there is not.
     """
 
     columns: Columns
@@ -77,6 +80,9 @@ class Mapped(Source):
     answer_format: AnswerFormat = "letter"
     """How the answer of a choice question names its option: its letter (or the source's own
     label), its index from 0, its number from 1, or its text (ours)."""
+    policy: dict[str, str] | None = None
+    """Conventions of math answers where they aren't the default ones, by name: percent, units,
+    names, order, bases (see ``vtdata.verify.policy``); a row's own spec comes first."""
     max_row_bytes: int = 16 << 20
     """Largest row in bytes (ours); a larger one is rejected and never held in memory."""
 
@@ -104,6 +110,7 @@ class Mapped(Source):
             raise ConfigError(
                 f"say how the answers are verified: verifier is one of {', '.join(VERIFIER_KINDS)}"
             )
+        Policy.of(self.policy or {})
         if self.max_row_bytes < 1:
             raise ConfigError(f"max_row_bytes must be at least 1, got {self.max_row_bytes}")
         try:
@@ -200,6 +207,19 @@ class _Row:
         return options.letter(answer, self.settings.answer_format)
 
 
+def _with_policy(spec: str, policy: dict[str, str] | None) -> str:
+    """A math verifier's spec with the source's conventions, unless the row has its own."""
+    found = json.loads(spec)
+    if policy and "policy" not in found:
+        return json.dumps({**found, "policy": policy}, ensure_ascii=False, sort_keys=True)
+    if found.get("policy") is not None:
+        try:
+            Policy.of(found["policy"])
+        except (ConfigError, TypeError, AttributeError) as error:
+            raise DataError("wrong_type", f"spec: {error}") from error
+    return spec
+
+
 def _build(row: _Row, source: str, where: str) -> Query:
     settings = row.settings
     prompt, response = row.prompt()
@@ -209,6 +229,8 @@ def _build(row: _Row, source: str, where: str) -> Query:
     kind = row.kind(options)
     starter = only_text(row.get("starter_code"), "starter_code")
     spec = spec_of(row.get("spec"), starter)
+    if kind in ("math", "vote"):
+        spec = _with_policy(spec, settings.policy)
     own_id = text_of(row.get("id_in_source"), "id_in_source")
     license_ = row.license()
     date = date_of(row.get("date")) or settings.date

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -13,7 +14,7 @@ from vtdata.records import Vote as VoteRecord
 from vtdata.scores.rates import record
 from vtdata.scores.verify import judge
 from vtdata.steps import Context, Map, step
-from vtdata.verify import TYPES, Majority, answer_kind, majority
+from vtdata.verify import TYPES, Majority, answer_kind, equal, majority, policy_of
 
 VOTABLE = ("math", "choice", "reasoning_gym")
 """Kinds of answer that form classes; a program or an essay doesn't."""
@@ -111,6 +112,7 @@ class Vote(Map):
             min_share_by=by,
             kind=kind,
             options=query.options,
+            same=partial(equal, policy=policy_of(query)),
         )
 
     def _label(self, query: Query, name: str, result: Majority) -> None:

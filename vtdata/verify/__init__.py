@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vtdata.verify.dispatch import CHECKS, Check, answer_kind, gold_check, verify
+from vtdata.verify.dispatch import CHECKS, Check, answer_kind, gold_check, policy_of, verify
 from vtdata.verify.extraction import extract
 from vtdata.verify.math import equal
 from vtdata.verify.vote import TYPES, Majority, answer_type, key, majority
@@ -24,5 +24,6 @@ __all__ = [
     "gold_check",
     "key",
     "majority",
+    "policy_of",
     "verify",
 ]

@@ -10,6 +10,7 @@ from typing import Any
 from vtdata.records import Query, Verdict
 from vtdata.verify import choice, math, procedural
 from vtdata.verify.extraction import extract
+from vtdata.verify.policy import DEFAULT, Policy
 
 Check = Callable[[str, str | None, dict[str, Any], Sequence[str]], Verdict]
 """(response, reference answer, spec, options) -> verdict; no I/O."""
@@ -26,6 +27,16 @@ def answer_kind(query: Query) -> str:
     if query.verifier.kind == "vote":
         return "choice" if query.options else "math"
     return query.verifier.kind
+
+
+def policy_of(query: Query) -> Policy:
+    """Return the conventions by which the query's math answers are compared.
+
+    Raises:
+        ConfigError: its spec names one that there is not.
+    """
+    settings = (_spec(query.verifier.spec) or {}).get("policy")
+    return Policy.of(settings) if isinstance(settings, dict) else DEFAULT
 
 
 def verify(response: str, query: Query) -> Verdict:

@@ -344,3 +344,18 @@ def test_every_path_of_a_row_is_found(row: dict[str, Any]) -> None:
     for path in all_paths(row):
         head, _, rest = path.partition(".")
         assert lookup(row, path) == (row[head][rest] if rest else row[head])
+
+
+def test_conventions_of_a_source_are_in_the_spec_of_its_math_queries() -> None:
+    policy = {"percent": "hundredth"}
+    assert read({"q": "x", "a": "28%"}, policy=policy).verifier.spec == (
+        '{"policy": {"percent": "hundredth"}}'
+    )
+    own = {"question": "q", "answer": "a", "spec": "s"}
+    row = {"q": "x", "a": "1", "s": '{"policy": {"units": "strict"}}'}
+    assert read(row, own, policy=policy).verifier.spec == row["s"]
+    wrong = read({**row, "s": '{"policy": {"percent": "half"}}'}, own)
+    assert wrong.drop_reason == "wrong_type"
+    assert "percent='half'" in (wrong.drop_detail or "")
+    with pytest.raises(ValueError, match="percent=.half."):
+        source(policy={"percent": "half"})

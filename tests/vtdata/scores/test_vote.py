@@ -213,3 +213,16 @@ def test_the_order_of_rollouts_changes_nothing(answers: list[str | None], random
     one, other = voted(open_query(*answers)), voted(open_query(*shuffled))
     assert (one.answer, one.vote, one.drop_reason) == (other.answer, other.vote, other.drop_reason)
     assert one.pass_rates == other.pass_rates
+
+
+def test_the_vote_keeps_the_conventions_of_its_query() -> None:
+    strict = Verifier("math", '{"policy": {"percent": "hundredth"}}')
+    for verifier, classes in ((Verifier("math"), [0, 0, 1]), (strict, [0, 1, 2])):
+        rollouts = [
+            rollout(sample_idx=at, verdict=Verdict(1.0, "correct", "math", answer=text))
+            for at, text in enumerate(("28", "28%", "29"))
+        ]
+        voted = query(rollouts=rollouts, verifier=verifier, answer="28")
+        Vote(min_votes=1, min_share=0.1).process(voted, Context(seed=1))
+        found = [r.answer_class for r in voted.rollouts]
+        assert len(set(found)) == len(set(classes)), found
