@@ -38,7 +38,7 @@ serve *args: (_env "local")
 # the tests: under ten minutes on two cores; takes pytest's options
 [group('development')]
 test *args: (_env "dev")
-    "{{ python }}" -m pytest "$@"
+    "{{ python }}" -m pytest -n auto --dist loadfile "$@"
 
 # the tests that take longer than a minute each
 [group('development')]
