@@ -54,7 +54,9 @@ class Outcome:
     isolation: str
     """How the program was kept apart: namespaces, landlock, microvm, container, none."""
     detail: str = ""
-    """For ``sandbox_error``: what broke, for people."""
+    """For people: what broke in a ``sandbox_error``, or which limit ended the program."""
+    max_rss_mib: float | None = None
+    """Most memory that was resident; None where the backend can't tell."""
 
 
 @runtime_checkable
@@ -64,6 +66,9 @@ class Sandbox(Protocol):
     A backend is an async context manager. Expected outputs never enter it: a program gets its
     inputs, and what it prints is compared outside.
     """
+
+    isolation: str
+    """How programs are kept apart here, as in `Outcome`; known once the sandbox is entered."""
 
     async def __aenter__(self) -> Self:
         """Start whatever is shared by all programs.
@@ -160,7 +165,10 @@ def _from_file(name: str, path: Path) -> ModuleType:
     loaded = sys.modules.get(own_name)
     if loaded is not None and loaded.__file__ == str(path):
         return loaded
-    spec = importlib.util.spec_from_file_location(own_name, path)
+    for other in [m for m in sys.modules if m == own_name or m.startswith(f"{own_name}.")]:
+        del sys.modules[other]  # a package's inner modules belong to the file they came with
+    inner = [str(path.parent)] if path.name == "__init__.py" else None
+    spec = importlib.util.spec_from_file_location(own_name, path, submodule_search_locations=inner)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

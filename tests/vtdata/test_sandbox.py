@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,8 @@ from vtdata.sandbox import Outcome
 
 class Backend:
     """Runs nothing: it says what it was given."""
+
+    isolation = "none"
 
     async def __aenter__(self):
         return self
@@ -42,6 +45,17 @@ def test_a_package_is_found_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     (tmp_path / "sandboxes" / "boxed").mkdir(parents=True)
     (tmp_path / "sandboxes" / "boxed" / "__init__.py").write_text(ECHO)
     assert isinstance(sandbox.load("boxed", tmp_path), sandbox.Sandbox)
+
+
+def test_a_package_has_inner_modules_of_its_own(tmp_path: Path) -> None:
+    for place in ("one", "two"):
+        box = tmp_path / place / "sandboxes" / "inner"
+        box.mkdir(parents=True)
+        (box / "__init__.py").write_text("from .parts import PLACE\n" + ECHO)
+        (box / "parts.py").write_text(f"PLACE = {place!r}\n")
+        found = type(sandbox.load("inner", tmp_path / place))
+        module = sys.modules[found.__module__]
+        assert place == module.PLACE
 
 
 def test_a_class_can_be_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
