@@ -160,6 +160,16 @@ def _by_name(name: str, folder: Path) -> ModuleType:
     )
 
 
+def beside(file: str, name: str) -> ModuleType:
+    """Load a package that backends of one folder share.
+
+    Args:
+        file: the backend's own ``__file__``.
+        name: a folder next to it; an underscore in front keeps it from being taken for a backend.
+    """
+    return _from_file(name, Path(file).parent / name / "__init__.py")
+
+
 def _from_file(name: str, path: Path) -> ModuleType:
     own_name = f"vtdata_sandbox_{name}"
     loaded = sys.modules.get(own_name)

@@ -58,6 +58,18 @@ def test_a_package_has_inner_modules_of_its_own(tmp_path: Path) -> None:
         assert place == module.PLACE
 
 
+def test_backends_of_a_folder_share_a_package(tmp_path: Path) -> None:
+    box = tmp_path / "sandboxes"
+    (box / "_shared").mkdir(parents=True)
+    (box / "_shared" / "__init__.py").write_text("from .parts import WORD\n")
+    (box / "_shared" / "parts.py").write_text("WORD = 'both'\n")
+    code = "from vtdata.sandbox import beside\nWORD = beside(__file__, '_shared').WORD\n" + ECHO
+    for name in ("first", "second"):
+        (box / f"{name}.py").write_text(code)
+        found = type(sandbox.load(name, tmp_path))
+        assert sys.modules[found.__module__].WORD == "both"
+
+
 def test_a_class_can_be_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "their_box.py").write_text(ECHO)
     monkeypatch.syspath_prepend(str(tmp_path))
