@@ -56,18 +56,27 @@ def spoken(response: str) -> str | None:
     >>> spoken("It is 8. <think> or 9") is None
     True
     """
+    text = after_thoughts(response)
+    if text is None:
+        return None
+    if text[-_END_CHARS:].rstrip().endswith(">"):
+        end = _END_MARK.search(text, max(0, len(text) - _END_CHARS))
+        text = text[: end.start()] if end else text
+    return without_programs(text)
+
+
+def after_thoughts(response: str) -> str | None:
+    """Return all that stands after the thoughts; None where a thought is unfinished.
+
+    >>> after_thoughts("<think>7?</think>It is 8."), after_thoughts("It is <think> 9")
+    ('It is 8.', None)
+    """
     closed = max((at + len(m) for m in _CLOSERS if (at := response.rfind(m)) >= 0), default=0)
     opened = max(response.rfind(m) for m in _OPENERS) + 1
     if _BARE_ANALYSIS.match(response):
         final = response.find(_BARE_FINAL)
         opened, closed = (opened, max(closed, final + len(_BARE_FINAL))) if final >= 0 else (1, 0)
-    if opened > closed:
-        return None
-    text = response[closed:]
-    if text[-_END_CHARS:].rstrip().endswith(">"):
-        end = _END_MARK.search(text, max(0, len(text) - _END_CHARS))
-        text = text[: end.start()] if end else text
-    return without_programs(text)
+    return None if opened > closed else response[closed:]
 
 
 def has_marks(text: str) -> bool:
