@@ -1,0 +1,230 @@
+"""The place where programs run: a root of its own, built once, and one cell in it per program."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from dataclasses import dataclass
+
+import kernel
+
+NOBODY = 64123
+"""Who programs are where we are root; ours: a number that is unlikely to be anyone's."""
+WORK = "/work"
+_STAGE = "/tmp"
+_DEVICES = ("null", "zero", "urandom", "random")
+_LINKS = {"fd": "/proc/self/fd", "stdin": "fd/0", "stdout": "fd/1", "stderr": "fd/2"}
+_INODES = 2048
+_READ, _WRITE = 4 | 8, 2
+_EVERYTHING = 0xFFFF & ~(1 | 1 << 6 | 1 << 11 | 1 << 15)
+"""All that Landlock knows but running files and making devices."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What the host asked for."""
+
+    level: str
+    """namespaces or landlock."""
+    shown: list[str]
+    """Folders and files that programs can read."""
+    work: str
+    """Where programs get their folders; unused with namespaces."""
+
+
+def drop_root() -> None:
+    """Become nobody, where we are root: the kernel does not hold limits against uid 0."""
+    if os.geteuid() == 0:
+        os.setgroups([])
+        os.setresgid(NOBODY, NOBODY, NOBODY)
+        os.setresuid(NOBODY, NOBODY, NOBODY)
+    kernel.set_dumpable(1)  # else the maps of the new namespace are root's
+
+
+def separate(plan: Plan) -> None:
+    """Enter new namespaces with a new root staged; the next fork is the first of its processes.
+
+    As root the root is staged before the uid is dropped: an interpreter may lie in root's home.
+    """
+    user, group = os.geteuid(), os.getegid()
+    spaces = kernel.NEWUSER | kernel.NEWNET | kernel.NEWIPC | kernel.NEWUTS | kernel.NEWPID
+    if user == 0:
+        kernel.unshare(kernel.NEWNS)
+        _stage(plan)
+        drop_root()
+        user = group = NOBODY
+        kernel.unshare(spaces | kernel.NEWNS)
+        _map(user, group)
+    else:
+        kernel.unshare(spaces | kernel.NEWNS)
+        _map(user, group)
+        _stage(plan)
+
+
+def _map(user: int, group: int) -> None:
+    for name, text in (
+        ("setgroups", "deny"),
+        ("uid_map", f"{user} {user} 1"),
+        ("gid_map", f"{group} {group} 1"),
+    ):
+        with open(f"/proc/self/{name}", "w") as file:
+            file.write(text)
+
+
+def _stage(plan: Plan) -> None:
+    kernel.mount("none", "/", None, kernel.REC | kernel.PRIVATE)
+    handles = {path: os.open(path, os.O_PATH) for path in _real(plan.shown)}
+    devices = {name: os.open(f"/dev/{name}", os.O_PATH) for name in _DEVICES}
+    old_mask = os.umask(0o022)
+    kernel.mount("tmpfs", _STAGE, "tmpfs", kernel.NOSUID | kernel.NODEV, "mode=755,size=1m")
+    for path, handle in handles.items():
+        target = _STAGE + path
+        if stat.S_ISDIR(os.stat(f"/proc/self/fd/{handle}").st_mode):
+            os.makedirs(target, exist_ok=True)
+        else:
+            _touch(target)
+        _bind(handle, target)
+        kernel.lock_mounts(target, kernel.RDONLY | kernel.NOSUID | kernel.NODEV)
+    for path in plan.shown:
+        if os.path.islink(path) and not os.path.lexists(_STAGE + path):
+            os.makedirs(os.path.dirname(_STAGE + path), exist_ok=True)
+            os.symlink(os.readlink(path), _STAGE + path)
+    for name, handle in devices.items():
+        _touch(f"{_STAGE}/dev/{name}")
+        _bind(handle, f"{_STAGE}/dev/{name}")
+    for name, where in _LINKS.items():
+        os.symlink(where, f"{_STAGE}/dev/{name}")
+    for name in (WORK, "/proc"):
+        os.mkdir(_STAGE + name)
+    os.symlink(WORK, _STAGE + "/tmp")
+    os.umask(old_mask)
+
+
+def _real(shown: list[str]) -> list[str]:
+    """The folders behind the names; /lib is a link into /usr on most systems."""
+    real = sorted({os.path.realpath(path) for path in shown})
+    return [p for p in real if not any(p != q and p.startswith(q + "/") for q in real)]
+
+
+def _touch(path: str) -> None:
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o644))
+
+
+def _bind(handle: int, target: str) -> None:
+    kernel.mount(f"/proc/self/fd/{handle}", target, None, kernel.BIND | kernel.REC)
+    os.close(handle)
+
+
+def move_in() -> None:
+    """Make the staged root the root. In the first process of the new namespaces.
+
+    /proc is mounted while the old one can be seen: later the kernel would refuse.
+    """
+    kernel.mount(_STAGE, _STAGE, None, kernel.BIND | kernel.REC)
+    kernel.lock_mounts(_STAGE, kernel.NOSUID)
+    _mount_proc(_STAGE + "/proc")
+    os.chdir(_STAGE)
+    kernel.pivot_root_here()
+    kernel.mount("none", "/", None, kernel.REMOUNT | kernel.BIND | _CLOSED)
+
+
+_CLOSED = kernel.RDONLY | kernel.NOSUID | kernel.NODEV
+_QUIET = kernel.NOSUID | kernel.NODEV | kernel.NOEXEC
+
+
+def _mount_proc(target: str) -> None:
+    """Mount the processes of this namespace, without the rest of /proc where the kernel can."""
+    try:
+        kernel.mount("proc", target, "proc", _QUIET, "subset=pid")
+    except OSError:
+        kernel.mount("proc", target, "proc", _QUIET)
+
+
+class Cell:
+    """The private part of one program: its working folder, and what it may touch.
+
+    Args:
+        plan: the level and the folders.
+        disk_mib: the size of the folder; held with namespaces only.
+    """
+
+    def __init__(self, plan: Plan, disk_mib: int) -> None:
+        self._plan = plan
+        self._size = disk_mib
+        self._ruleset: int | None = None
+        self._stamp = 0
+        self._folder = WORK
+        if plan.level == "namespaces":
+            _mount_proc("/proc")
+        else:
+            self._folder = f"{plan.work}/{os.getpid()}"
+            os.mkdir(self._folder, 0o700)
+        self._furnish()
+
+    def _furnish(self) -> None:
+        if self._plan.level == "namespaces":
+            limits = f"mode=700,size={self._size}m,nr_inodes={_INODES}"
+            kernel.mount("tmpfs", WORK, "tmpfs", kernel.NOSUID | kernel.NODEV, limits)
+        os.chdir(self._folder)
+        self._stamp = os.stat(".").st_ctime_ns
+        if kernel.landlock_version():
+            self._ruleset = kernel.landlock_ruleset(self._rules())
+
+    def _rules(self) -> list[tuple[str, int]]:
+        work = (self._folder, _EVERYTHING)
+        if self._plan.level == "namespaces":
+            return [("/", _READ), ("/dev", _READ | _WRITE), work]
+        devices = [(f"/dev/{name}", 4 | _WRITE) for name in _DEVICES]
+        shown = [(p, _READ if os.path.isdir(p) else 4) for p in self._plan.shown]
+        return [*shown, *devices, work]
+
+    def clean(self) -> None:
+        """Give the next program an empty folder, if the last one touched its own."""
+        if os.stat(".").st_ctime_ns == self._stamp:
+            return
+        if self._ruleset is not None:
+            os.close(self._ruleset)
+            self._ruleset = None
+        if self._plan.level == "namespaces":
+            os.chdir("/")
+            kernel.unmount(WORK)
+        else:
+            _empty(self._folder)
+        self._furnish()
+
+    def close(self) -> None:
+        """Leave no folder; with namespaces it goes with the mount."""
+        if self._plan.level != "namespaces":
+            _empty(self._folder)
+            os.rmdir(self._folder)
+
+    def lock(self) -> None:
+        """Give up what a program must not have. In its own process, before the filter."""
+        kernel.set_dumpable(0)
+        kernel.drop_capabilities()
+        if self._ruleset is not None:
+            kernel.landlock_enforce(self._ruleset)
+
+
+def _empty(folder: str) -> None:
+    """Remove what is in a folder that a hostile program filled; never follows a link."""
+    with contextlib.suppress(OSError):
+        os.chmod(folder, 0o700)
+    stack = [folder]
+    while stack:
+        here = stack[-1]
+        inner = []
+        for entry in os.scandir(here):
+            if entry.is_dir(follow_symlinks=False):
+                os.chmod(entry.path, 0o700)
+                inner.append(entry.path)
+            else:
+                os.unlink(entry.path)
+        if inner:
+            stack += inner
+        else:
+            stack.pop()
+            if here != folder:
+                os.rmdir(here)

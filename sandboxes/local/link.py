@@ -1,0 +1,159 @@
+"""A running launcher: how it is started, told to run a program, and ended."""
+
+from __future__ import annotations
+
+import errno
+import importlib.util
+import itertools
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+_PROGRAM = Path(__file__).with_name("inside")
+_START_S = 30.0
+_END_S = 5.0
+_NOBODY = 64123
+_ENVIRONMENT = {
+    "PATH": "/usr/bin:/bin",
+    "HOME": "/work",
+    "LANG": "C.UTF-8",
+    "PYTHONHASHSEED": "0",  # -I would ignore it, so the flags are given one by one
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "MALLOC_ARENA_MAX": "1",  # an arena per thread would take 64 MiB of the address space each
+}
+_SHOWN = ("/usr", "/lib", "/lib32", "/lib64", "/libx32", "/etc/ld.so.cache")
+
+
+@dataclass(frozen=True, slots=True)
+class Refused(Exception):
+    """A level that can't be had here."""
+
+    level: str
+    number: int
+    text: str
+
+    def __str__(self) -> str:
+        name = errno.errorcode.get(self.number, str(self.number))
+        return f"{self.level}: {name} ({self.text})"
+
+
+class Link:
+    """A launcher that reached a level. Blocking; made and closed in a thread.
+
+    Raises:
+        Refused: the kernel said no, with its errno.
+    """
+
+    def __init__(self, level: str, python: str) -> None:
+        self.level = level
+        self._keys = itertools.count()
+        self._folder = _work_folder() if level == "landlock" else None
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        settings = {
+            "level": level,
+            "shown": shown(python),
+            "work": self._folder or "",
+            # The kernel's rule is about the thread that starts a child, not about its process.
+            "watched": threading.current_thread() is threading.main_thread(),
+        }
+        with theirs:
+            self._process = subprocess.Popen(
+                [python, "-s", "-S", "-P", "-B", "-X", "utf8", str(_PROGRAM),
+                 str(theirs.fileno()), json.dumps(settings)],
+                env=_ENVIRONMENT,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                pass_fds=[theirs.fileno()],
+                cwd="/",
+            )  # fmt: skip
+        started = False
+        try:
+            self._control.settimeout(_START_S)
+            self.landlock = self._ready()
+            self._control.settimeout(None)
+            started = True
+        finally:
+            if not started:
+                self.close()
+
+    def _ready(self) -> int:
+        try:
+            message = self._control.recv(65536)
+        except (TimeoutError, ConnectionError) as error:
+            raise Refused(self.level, errno.ETIMEDOUT, f"no answer: {error}") from error
+        if not message:
+            raise Refused(self.level, errno.ECHILD, "the launcher ended without a word")
+        answer = json.loads(message)
+        if "error" in answer:
+            raise Refused(self.level, answer["errno"] or 0, answer["error"])
+        if self.level == "landlock" and not answer["landlock"]:
+            raise Refused(self.level, errno.ENOSYS, "the kernel has no Landlock")
+        return answer["landlock"]
+
+    @property
+    def alive(self) -> bool:
+        return self._process.poll() is None
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def submit(self, bundle: int, channel: socket.socket) -> int:
+        """Have a program run; returns the key by which it can be killed."""
+        key = next(self._keys)
+        order = json.dumps({"run": key}).encode()
+        socket.send_fds(self._control, [order], [bundle, channel.fileno()])
+        return key
+
+    def kill(self, key: int) -> None:
+        self._control.send(json.dumps({"kill": key}).encode())
+
+    def close(self) -> None:
+        """End the launcher and with it all programs; blocks until it is gone."""
+        self._control.close()
+        try:
+            self._process.wait(_END_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _work_folder() -> str:
+    folder = tempfile.mkdtemp(prefix="vtdata-sandbox-")
+    if os.geteuid() == 0:
+        os.chown(folder, _NOBODY, _NOBODY)
+    return folder
+
+
+def interpreter() -> str:
+    """The Python that programs run under: the one below our virtual environment."""
+    return os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable)
+
+
+def shown(python: str) -> list[str]:
+    """What of this machine programs can read: libraries, the interpreter, numpy if it is there."""
+    prefix = sys.base_prefix if python == interpreter() else str(Path(python).parents[1])
+    return [path for path in (*_SHOWN, prefix) if Path(path).exists()]
+
+
+def numpy_folders() -> list[str]:
+    """Where numpy lies, with the libraries beside it; empty without it."""
+    found = importlib.util.find_spec("numpy")
+    if found is None or found.origin is None:
+        return []
+    package = Path(found.origin).parent
+    libraries = package.with_name("numpy.libs")
+    return [str(path) for path in (package, libraries) if path.is_dir()]
