@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from hashlib import blake2b, shake_256
 from typing import Any
 
-from tests.fake_judge import said
+from tests.fake_judge import program, said
 
 WORDS = (  # noqa: SIM905
     "amber badger cobalt dolphin ebony falcon green heron indigo jackal khaki lemur magenta newt "
@@ -29,7 +29,8 @@ class Setting:
     no_models: bool = False
     key: str | None = None
     answer: str = "words"
-    """words; sum: solve "a + b" of the last message; judge: see ``tests.fake_judge``."""
+    """words; sum: solve "a + b" of the last message; judge: see ``tests.fake_judge``;
+    code: one of the programs that the question says, in a fence."""
     words: int = 24
     filler_bytes: int = 0
     """So much text without meaning stands before every answer, which no compression makes small."""
@@ -99,6 +100,8 @@ def _words(setting: Setting, body: dict[str, Any], digest: bytes) -> str:
         text = f"{a} + {b} = {c}. The answer is \\boxed{{{c}}}."
     elif setting.answer == "judge":
         text = said(body, digest)
+    elif setting.answer == "code":
+        text = program(body, digest)
     else:
         chosen = blake2b(digest, digest_size=setting.words % 65 or 64).digest()
         text = " ".join(WORDS[byte % len(WORDS)] for byte in chosen)

@@ -34,6 +34,14 @@ def said(body: dict[str, Any], digest: bytes) -> str:
     return "I have nothing to say."
 
 
+def program(body: dict[str, Any], digest: bytes) -> str:
+    """One of the programs behind ``Say:``, in a fence; ``~`` is a new line in it."""
+    choices = _SAY.search(str(body["messages"][-1].get("content")))
+    options = choices[1].split(" || ") if choices else ["pass"]
+    chosen = options[digest[0] % len(options)].replace("~", "\n")
+    return f"Here it is:\n```python\n{chosen}\n```"
+
+
 def _judged(messages: list[str], key: str) -> str:
     found = _ANSWERS.search(messages[1])
     assert found, "a judge's request has two answers"

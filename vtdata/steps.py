@@ -7,7 +7,7 @@ it pickles; whatever it needs while running comes in a ``Context``.
     Source   makes queries out of files, hubs and generators          corpora
     Map      one query in, itself (and perhaps new ones) out          any stage
     Keep     one query in, a reason to reject it or None              any stage
-    Async    like Map, but waits for model calls                      any stage
+    Async    like Map, but waits for model calls or programs          any stage
     Global   observe on every rank, decide once, apply on every rank  any stage
     Cut      turns queries into the rows of a training set            shards
 
@@ -29,6 +29,7 @@ from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass as pydantic_dataclass
 
 from vtdata.records import Query, Turn
+from vtdata.sandbox import Sandbox
 
 if TYPE_CHECKING:
     import polars as pl
@@ -112,6 +113,8 @@ class Context:
     recipe: str = ""
     fingerprint: str = ""
     models: Models | None = None
+    sandbox: Sandbox | None = None
+    """Entered already, for steps that say ``wants_sandbox``; one for each worker."""
     stopping: Callable[[], bool] = lambda: False
     """True once the run was asked to end; long loops look at it."""
     note: Callable[[str, int], None] = lambda _name, _count: None
@@ -184,7 +187,10 @@ class Keep(Step):
 
 
 class Async(Step):
-    """Waits for model calls; the runner keeps many queries in flight."""
+    """Waits for model calls or programs; the runner keeps many queries in flight."""
+
+    wants_sandbox: ClassVar[bool] = False
+    """True where it runs programs: the recipe must name a ``sandbox`` then."""
 
     bound: ClassVar[str | None] = None
     """Where ``requests`` are a bound and not what is surely asked: a sentence that says so."""

@@ -26,6 +26,7 @@ STEPS: dict[str, dict[str, str]] = {
     },
     "scores": {
         "verify": "vtdata.scores.verify:Verify",
+        "run_tests": "vtdata.scores.run_tests:RunTests",
         "vote": "vtdata.scores.vote:Vote",
         "calibrate": "vtdata.scores.calibrate:Calibrate",
         "judge_answers": "vtdata.scores.judge:JudgeAnswers",

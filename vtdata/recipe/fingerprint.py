@@ -2,9 +2,9 @@
 
 In: the semantic settings that differ from their defaults, each step's ``version``, the content of
 files, prompts and benchmarks, the version of the verifiers, the models' semantic settings, the
-seed, ``--limit`` and the fingerprint of the input. Defaults are left out, so that a new option
-doesn't change every hash; a *changed* default raises the step's version. Out: where, how wide, how
-fast and on which machine.
+sandbox of steps that run programs, the seed, ``--limit`` and the fingerprint of the input. Defaults
+are left out, so that a new option doesn't change every hash; a *changed* default raises the step's
+version. Out: where, how wide, how fast and on which machine.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Any
 from vtdata.errors import ConfigError
 from vtdata.llm.model import OPERATIONAL, ModelSpec
 from vtdata.recipe.plan import Block, Plan
+from vtdata.recipe.rules import wants_sandbox
 from vtdata.records import SCHEMA_VERSION
 from vtdata.verify import VERSION
 
@@ -97,15 +98,14 @@ def _fingerprint(
             name: model_identity(plan.models[name], revisions.get(name))
             for name in step.model_names()
         }
-        steps.append(
-            {
-                "step": planned.target,
-                "version": step.version,
-                "settings": settings_of(step),
-                "files": files,
-                "models": models,
-            }
-        )
+        found = {
+            "step": planned.target,
+            "version": step.version,
+            "settings": settings_of(step),
+            "files": files,
+            "models": models,
+        }
+        steps.append(found | ({"sandbox": plan.recipe.sandbox} if wants_sandbox(step) else {}))
     content = {
         "schema": SCHEMA_VERSION,
         "kind": block.kind,

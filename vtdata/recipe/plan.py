@@ -22,7 +22,13 @@ from vtdata.llm.model import ModelSpec
 from vtdata.recipe.catalog import STAGES, find, lookup
 from vtdata.recipe.explain import explain
 from vtdata.recipe.model import From, RecipeModel
-from vtdata.recipe.rules import check_budget, check_tables, no_literal_secrets, no_twins
+from vtdata.recipe.rules import (
+    check_budget,
+    check_means,
+    check_tables,
+    no_literal_secrets,
+    no_twins,
+)
 from vtdata.recipe.source import Source, load_yaml, override, spell
 from vtdata.records import query_schema
 from vtdata.steps import Cut, Global, Keep, Step
@@ -331,7 +337,7 @@ def _resolve(
         for planned in block.steps:
             step = planned.step
             where = f"{place}, step '{planned.name}'"
-            _check_models(step, recipe, where)
+            check_means(step, recipe, where)
             if not open_start:
                 step = _fill_set(step, sets, where)
                 _check_needs(step, there, where)
@@ -351,15 +357,6 @@ def _resolve(
             steps.append(dataclasses.replace(planned, step=step))
         resolved.append(dataclasses.replace(block, steps=tuple(steps)))
     return resolved, columns
-
-
-def _check_models(step: Step, recipe: RecipeModel, where: str) -> None:
-    for name in step.model_names():
-        if name not in recipe.models:
-            raise ConfigError(
-                f"{where}: model '{name}' is not in models;{nearest(name, recipe.models)} there "
-                f"is: {', '.join(recipe.models) or 'none'}"
-            )
 
 
 def _fill_set(step: Step, sets: list[str], where: str) -> Step:

@@ -8,7 +8,8 @@ from vtdata.errors import ConfigError
 from vtdata.llm.secrets import has_env
 from vtdata.recipe.model import RecipeModel
 from vtdata.recipe.source import Path_, Source
-from vtdata.steps import Step
+from vtdata.steps import Async, Step
+from vtdata.text import nearest
 
 _SECRET_KEYS = frozenset({"api_key", "apikey", "authorization", "password", "secret", "token"})
 _HEADER = "name it in api_key_env or in a header"
@@ -52,6 +53,26 @@ def _written(source: Source, path: Path_, way: str = 'write "${env:NAME}"') -> s
         f"{source.where(path)}: what looks like a secret would be written to disk with the recipe: "
         f"put it into the environment and {way}"
     )
+
+
+def check_means(step: Step, recipe: RecipeModel, where: str) -> None:
+    """Refuse a step that needs a model or a sandbox which the recipe doesn't name."""
+    for name in step.model_names():
+        if name not in recipe.models:
+            raise ConfigError(
+                f"{where}: model '{name}' is not in models;{nearest(name, recipe.models)} there "
+                f"is: {', '.join(recipe.models) or 'none'}"
+            )
+    if wants_sandbox(step) and recipe.sandbox is None:
+        raise ConfigError(
+            f"{where} runs programs that nobody trusts, and the recipe names no sandbox: write "
+            "'sandbox: local' at its top"
+        )
+
+
+def wants_sandbox(step: Step) -> bool:
+    """Whether a step runs programs."""
+    return isinstance(step, Async) and step.wants_sandbox
 
 
 def no_twins(source: Source, names: list[str], *, first: int) -> None:

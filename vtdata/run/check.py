@@ -8,6 +8,7 @@ from typing import Any
 from vtdata.errors import ConfigError
 from vtdata.recipe.plan import Plan, PlannedStep
 from vtdata.records import Origin, Provenance, Query, Turn, Verifier, query_id
+from vtdata.run.sandboxes import find_sandbox
 from vtdata.run.session import check_imports
 from vtdata.steps import Context, Keep
 
@@ -31,6 +32,8 @@ def check_recipe(plan: Plan) -> list[str]:
         tested = f", {num_tests} filter tests" if num_tests else ""
         word = "step" if len(block.steps) == 1 else "steps"
         done.append(f"{block.name}: {len(block.steps)} {word}{tested}")
+    if find_sandbox(plan) is not None:
+        done.append(f"sandbox {plan.recipe.sandbox}: found; it is tried when it is needed")
     if plan.foreign:
         check_imports(plan)
         done.append(f"{', '.join(plan.foreign)}: can be rebuilt in a fresh interpreter")

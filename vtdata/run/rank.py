@@ -43,7 +43,9 @@ from vtdata.run.fused import Loop, fatal_first, fused
 from vtdata.run.job import Job
 from vtdata.run.progress import Progress
 from vtdata.run.rows import REST, Cutter, Observer
+from vtdata.run.sandboxes import open_sandbox
 from vtdata.run.tables import Tables
+from vtdata.sandbox import Sandbox
 from vtdata.seeds import NUM_BUCKETS, NUM_RANGES, ranges_of
 from vtdata.steps import Async, Context, Cut, Step
 from vtdata.steps import Source as SourceStep
@@ -122,11 +124,12 @@ def disk_sentence(error: OSError) -> str:
 
 @dataclass(slots=True)
 class _Calls:
-    """The model client of a rank and the loop it lives on."""
+    """What a rank waits for, models and programs, and the loop that both live on."""
 
     loop: Loop
     client: Client
     max_failed_share: float
+    sandbox: Sandbox | None = None
 
     def check(self) -> None:
         stats = self.client.stats()
@@ -198,6 +201,7 @@ class RankRun:
             recipe=plan.recipe.name,
             fingerprint=self.job.fingerprint,
             models=calls.client if calls else None,
+            sandbox=calls.sandbox if calls else None,
             stopping=lambda: ledger.stop_reason() is not None,
         )
 
@@ -276,7 +280,8 @@ class RankRun:
         )
         loop.enter(client)
         stack.callback(lambda: loop.leave(client))
-        return _Calls(loop, client, plan.recipe.max_failed_share)
+        sandbox = open_sandbox(plan, segment, loop, stack)
+        return _Calls(loop, client, plan.recipe.max_failed_share, sandbox)
 
     def _stream(
         self,

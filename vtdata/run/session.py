@@ -28,6 +28,7 @@ from vtdata.run.executor import Pool
 from vtdata.run.folder import block_folder, clear, find_block, load_manifest, write_json
 from vtdata.run.progress import progress_folder
 from vtdata.run.rank import disk_sentence, forget_models
+from vtdata.run.sandboxes import find_sandbox
 from vtdata.seeds import NUM_RANGES
 
 Resume = Literal["if-possible", "always", "never"]
@@ -155,6 +156,7 @@ def _run_recipe(options: Options, hooks: Hooks) -> Result:
             offline=options.offline,
             redo=_redo(options, plan),
         )
+        find_sandbox(plan)
         if plan.foreign:
             check_imports(plan)
         result = Result(plan, run, workers=workers, tasks=tasks)

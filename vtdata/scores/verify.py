@@ -22,6 +22,8 @@ class Verify(Map):
     never votes. An empty response is the model's fault, 0.0 ``empty``. A refused or failed request
     is ours: None.
 
+    What ``run_tests`` said about a rollout of a code query stays.
+
     Reads the rollouts of the set ``of`` that are live, their content and never their reasoning.
     Writes their ``verdict``, the set's entry of ``pass_rates`` in place of its old one, and the
     summaries ``n_correct``, ``n_scored``, ``n_truncated``, ``max_tokens``, ``reasons``, which are
@@ -45,7 +47,8 @@ class Verify(Map):
     def process(self, query: Query, ctx: Context) -> list[Query]:
         name = query.only_set(self.of)
         for rollout in query.rollouts_of(name):
-            rollout.verdict = judge(rollout, query)
+            if query.verifier.kind != "code" or rollout.verdict is None:
+                rollout.verdict = judge(rollout, query)
         for group in contradicted(query.rollouts_of(name)):
             assert group[0].verdict is not None
             ctx.log(TABLE, disagreement(query, group, rules=group[0].verdict.reason))
