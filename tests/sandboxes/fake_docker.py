@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Stands in for the ``docker`` program: understands what our backend asks, and really runs it.
 
-A container is a process that is PID 1 of its own pid, network and ipc namespaces (``unshare``), with
+A container is a process that is PID 1 of a pid namespace of its own (``unshare``), with
 folders for its tmpfs. The other walls of a container are *not* built here: what they stop can't be shown with this
 fake. Every call is recorded. ``fault.json``, ``{"kind": ..., "times": n}``, breaks the next calls:
 ``daemon`` (not running), ``image`` (missing), ``oom:N`` (killed after N frames of answer), ``hang``.
@@ -24,7 +24,7 @@ from typing import IO
 STATE = Path(os.environ.get("FAKE_DOCKER_STATE", "."))
 PID_ONE = [
     "unshare", "--user", "--map-user=65534", "--map-group=65534", "--pid", "--fork", "--mount-proc",
-    "--net", "--ipc", "--kill-child=SIGKILL",
+    "--kill-child=SIGKILL",
 ]  # fmt: skip
 SWITCHES = {"--rm", "--interactive", "--read-only"}
 VALUES = {
@@ -94,15 +94,16 @@ def attach(container: subprocess.Popen, broken: str) -> int:
     assert container.stdin is not None
     assert container.stdout is not None
     assert container.stderr is not None
-    for source, target in (
-        (sys.stdin.buffer, container.stdin),
-        (container.stderr, sys.stderr.buffer),
-    ):
-        threading.Thread(target=copy, args=(source, target), daemon=True).start()
+    threading.Thread(target=copy, args=(sys.stdin.buffer, container.stdin), daemon=True).start()
     if broken.startswith("oom:"):
         copy_frames(container.stdout, int(broken[4:]))
+        container.kill()
+        container.stdout.read()  # until the last process of the container is gone
         return 137
+    last = threading.Thread(target=copy, args=(container.stderr, sys.stderr.buffer), daemon=True)
+    last.start()
     copy(container.stdout, sys.stdout.buffer)
+    last.join()
     return container.wait() % 256
 
 

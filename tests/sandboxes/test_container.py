@@ -88,7 +88,7 @@ def box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Box]:
     with pytest.MonkeyPatch.context() as monkeypatch:
         install(tmp_path_factory.mktemp("docker"), monkeypatch)
         # What a container's flags stop can't be shown without a container.
-        lacks = {"files", "fork", "kernel", "disk", "folder"}
+        lacks = {"network", "files", "fork", "kernel", "disk", "folder"}
         if os.geteuid() == 0:  # the fake's unprivileged user is this machine's root
             lacks.add("processes")
         with opened(sandbox.load("container", ROOT), lacks=frozenset(lacks), has_numpy=False) as it:
