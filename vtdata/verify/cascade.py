@@ -5,15 +5,24 @@ Each stage decides or passes on; what is passed on to the end is undecided, neve
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from vtdata.verify.algebra.form import Form, NoFormError, form, ratio, same
+from vtdata.verify.algebra.form import formed, ratio, same
 from vtdata.verify.algebra.latex import latex
 from vtdata.verify.algebra.points import agree
 from vtdata.verify.algebra.poly import TooLargeError
-from vtdata.verify.algebra.tree import Node, minus, num, plus, replaced, symbols, times, walk
+from vtdata.verify.algebra.tree import (
+    Node,
+    children,
+    minus,
+    num,
+    plus,
+    replaced,
+    symbols,
+    times,
+    walk,
+)
 from vtdata.verify.policy import Policy
 from vtdata.verify.reading.read import is_infinite
 from vtdata.verify.reading.units import DEGREE, PERCENT, Unit, scaled
@@ -21,6 +30,8 @@ from vtdata.verify.reading.values import Relation, Scalar
 
 Symbolic = Callable[[str, str, Node | None, Node | None, bool | None], bool | None]
 """Decides when nothing else did: LaTeX, the nodes if there are, and what the points said."""
+_PROBES = 3
+"""Points tried for one at which neither side of a relation is zero (ours)."""
 _LETTERS = {"length": "m", "time": "s", "mass": "g"}
 
 
@@ -143,20 +154,24 @@ class Cascade:
             if factor is not None:
                 return factor > 0 if a.op in ("<", "<=") else True
             if first.exact and second.exact:
-                return self._multiple(left, right, a.op)
-        return self._multiple(left, right, a.op)
+                return False
+        return self._multiple(left, right)
 
-    def _multiple(self, left: Node, right: Node, op: str) -> bool | None:
-        """Whether the quotient of two left sides is one number everywhere."""
-        point = {name: num(3 + 2 * i) for i, name in enumerate(sorted(symbols(left)))}
-        at_left, at_right = _placed(left, point), _placed(right, point)
-        found = agree(times(left, at_right), times(right, at_left))
-        if found is False:
-            return False
-        self.open("undecided" if op == "=" else "not_comparable")
-        if op != "=":
-            return None
-        return self.nodes(times(left, at_right), times(right, at_left))
+    def _multiple(self, left: Node, right: Node) -> bool | None:
+        """Whether the quotient of two left sides is one number everywhere; never shown, if so."""
+        names = sorted(symbols(left))
+        for shift in range(_PROBES):
+            point = {name: num(3 + 2 * i + 7 * shift) for i, name in enumerate(names)}
+            at_left, at_right = _placed(left, point), _placed(right, point)
+            found = agree(at_left, num(0)), agree(at_right, num(0))
+            if found[0] is not found[1]:
+                return False if None not in found else None
+            if found[0] is False:
+                differ = agree(times(left, at_right), times(right, at_left)) is False
+                self.open("undecided")
+                return False if differ else None
+        self.open("undecided")
+        return None
 
 
 def any_of(found: Iterable[bool | None]) -> bool | None:
@@ -187,15 +202,6 @@ def all_of(found: Iterable[bool | None]) -> bool | None:
     return None if unsure else True
 
 
-@functools.lru_cache(maxsize=4_096)
-def formed(node: Node) -> Form | None:
-    """The canonical form, or None where there is none."""
-    try:
-        return form(node)
-    except (NoFormError, TooLargeError, ZeroDivisionError):
-        return None
-
-
 def _decimal_logs(a: Node, b: Node) -> tuple[Node, Node] | None:
     r"""Both with ``\log`` read to base 10; None where there is none without a base."""
     found = [part for part in (*walk(a), *walk(b)) if part[:2] == ("f", "log")]
@@ -207,7 +213,10 @@ def _decimal_logs(a: Node, b: Node) -> tuple[Node, Node] | None:
 
 
 def _any_infinite(node: Node) -> bool:
-    return any(part == ("k", "oo") for part in walk(node))
+    """Whether infinity stands in an expression other than as an end of a sum or an integral."""
+    if node[0] == "f" and node[1] in ("sum", "prod", "integral", "limit"):
+        return _any_infinite(node[2][0])
+    return node == ("k", "oo") or any(map(_any_infinite, children(node)))
 
 
 def opposed(said: Mapping[str, str]) -> bool:

@@ -2,17 +2,18 @@ r"""Two answers, compared as what they are: a tuple is not a set, ``x=3`` is not
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from vtdata.verify.algebra.latex import latex
-from vtdata.verify.algebra.tree import minus, num, over, plus, times
-from vtdata.verify.cascade import Cascade, all_of, formed
+from vtdata.verify.algebra.form import formed
+from vtdata.verify.algebra.tree import Node, minus, num, over, plus, replaced, times
+from vtdata.verify.cascade import Cascade, all_of
 from vtdata.verify.reading import words
-from vtdata.verify.reading.union import as_reals
+from vtdata.verify.reading.read import is_infinite
+from vtdata.verify.reading.union import as_reals, join
 from vtdata.verify.reading.values import (
+    EMPTY,
     Based,
     Congruence,
     Foreign,
@@ -29,13 +30,6 @@ from vtdata.verify.reading.values import (
 )
 
 _MAX_MATCHED = 64
-_CALCULUS = re.compile(
-    r"\\(?:i?i?int|oint|sum|prod|lim|det|partial|begin|cap|setminus)(?![A-Za-z])|\\frac\{d[}a-z^]"
-)
-"""What the symbolic stage reads better than we do. Of anything else that we can't read it would
-guess: ``1 1`` is 2 to math-verify, and ``x2`` is 2x."""
-
-
 _DOTS = Scalar(("s", "ldots"))
 
 
@@ -57,16 +51,16 @@ class Comparison(Cascade):
         return self._mixed(a, b)
 
     def _plain(self, value: Value) -> Value:
-        """A list, a tuple or a set of one as that one; a set keeps its braces."""
-        while isinstance(value, Group) and len(value.items) == 1 and value.shape != "set":
+        """A list, a tuple or a set of one as that one."""
+        while isinstance(value, Group) and len(value.items) == 1 and value.items[0] != EMPTY:
             value = value.items[0]
         return value
 
     def _mixed(self, a: Value, b: Value) -> bool | None:
         """Types that are never the same, unless one of them was not understood."""
-        for one, other in ((a, b), (b, a)):
-            if isinstance(one, Foreign):
-                return self._foreign(one, other)
+        if isinstance(a, Foreign) or isinstance(b, Foreign):
+            self.open("not_comparable")
+            return None
         if {type(a), type(b)} == {Relation, Reals}:
             self.open("not_comparable")  # it may be solved for the variable
             return None
@@ -77,16 +71,6 @@ class Comparison(Cascade):
                 self.open("not_comparable")
                 return None
         return False
-
-    def _foreign(self, one: Foreign, other: Value) -> bool | None:
-        if isinstance(other, Words) or not _CALCULUS.search(one.text):
-            self.open("not_comparable")
-            return None
-        spelled = _written(other)
-        if spelled is None:
-            self.open("not_comparable")
-            return None
-        return self.ask(one.text, spelled)
 
     def in_order(self, a: Sequence[Value], b: Sequence[Value]) -> bool | None:
         """Member by member."""
@@ -114,24 +98,28 @@ class Comparison(Cascade):
     def groups(self, a: Group, b: Group) -> bool | None:
         """Tuples, sets and lists."""
         a_names, b_names = _system(a), _system(b)
+        if _half_named(a, a_names) or _half_named(b, b_names):
+            return self.in_any_order(a.items, b.items) if a.shape == b.shape else None
         if a_names and b_names:
             if a_names.keys() != b_names.keys():
                 return False
             return all_of(self.values(a_names[name], b_names[name]) for name in sorted(a_names))
         if a_names or b_names:
-            named, other = (a_names, b) if a_names else (b_names, a)
-            if self.policy.names == "strict" or other.shape == "set":
+            named, other = (a_names or {}, b) if a_names else (b_names or {}, a)
+            if self.policy.names == "strict" or other.shape in ("set", "either"):
                 return False
-            return self.in_order([*(named or {}).values()], other.items)
+            return self.in_order([named[name] for name in _ordered(named)], other.items)
         shapes = {a.shape, b.shape}
         if "bracket" in shapes and len(shapes) == 2:
             return self._bracket(a, b)
         if a.items and b.items and (_DOTS in a.items or _DOTS in b.items):
             return self._dotted(a, b)
-        if shapes == {"set", "tuple"}:
+        if shapes in ({"set", "tuple"}, {"either", "tuple"}):
             return False
-        if shapes in ({"set"}, {"set", "list"}):
+        if shapes == {"set"} or shapes in ({"set", "list"}, {"set", "either"}):
             return self.in_any_order(_distinct(a), _distinct(b))
+        if "either" in shapes:
+            return self.in_any_order(a.items, b.items)
         if shapes == {"list"} and self.policy.order == "ignored":
             return self.in_any_order(a.items, b.items)
         return self.in_order(a.items, b.items)
@@ -149,13 +137,16 @@ class Comparison(Cascade):
         return found
 
     def _bracket(self, a: Group, b: Group) -> bool | None:
-        """``[a,b]`` beside something else: a list, never the open interval."""
-        other = b if a.shape == "bracket" else a
-        if other.shape == "tuple" and len(other.items) == 2:
+        """``[a,b]`` beside something else: of two numbers it may be a closed interval."""
+        bracket, other = (a, b) if a.shape == "bracket" else (b, a)
+        pair = len(bracket.items) == 2
+        if other.shape in ("set", "either") or (pair and other.shape == "tuple"):
             return False
-        if other.shape == "list" and self.policy.order == "ignored":
-            return self.in_any_order(a.items, b.items)
-        return False if other.shape == "set" else self.in_order(a.items, b.items)
+        found = self.in_order(bracket.items, other.items)
+        if pair and found is not False:
+            self.open("interval_or_list")
+            return None
+        return found
 
     def reals(self, a: Reals, b: Reals) -> bool | None:
         """Unions of intervals."""
@@ -173,16 +164,38 @@ class Comparison(Cascade):
         return all_of((self.nodes(a.low, b.low), self.nodes(a.high, b.high)))
 
     def reals_and_group(self, a: Reals, b: Group) -> bool | None:
-        """A pair read as an interval, a set of points."""
-        found = as_reals(b)
-        return False if found is None else self.reals(a, found)
+        """A pair read as an interval, several as their union, a set of points."""
+        parts = b.items if b.shape in ("list", "either") else (b,)
+        found = [part if isinstance(part, Reals) else as_reals(part) for part in parts]
+        reals = [part for part in found if part is not None]
+        if not reals or len(reals) < len(found):
+            return False
+        joined = join(reals) if len(reals) > 1 else reals[0]
+        return None if joined is None else self.reals(a, joined)
+
+    def reals_and_scalar(self, a: Reals, b: Scalar) -> bool | None:
+        """The real line is written R, too."""
+        line = len(a.spans) == 1 and is_infinite(a.spans[0].low) and is_infinite(a.spans[0].high)
+        return line and b == Scalar(("s", "R"))
 
     def named(self, a: Named, b: Named) -> bool | None:
-        """``x=3`` and ``y=3`` differ."""
-        return self.values(a.value, b.value) if a.name == b.name else False
+        """``x=3`` and ``y=3`` differ; ``f(x)=x`` and ``f(y)=y`` don't."""
+        if a.name == b.name:
+            return self.values(a.value, b.value)
+        first, second = _applied(a), _applied(b)
+        if first is None or second is None or first[0] != second[0]:
+            return False
+        return self.nodes(first[1], second[1])
 
     def named_and_value(self, a: Named, b: Value) -> bool | None:
-        """``x=3`` and 3."""
+        """``x=3`` and 3; ``n=2,3`` and a list, but no tuple."""
+        if isinstance(b, Group) and any(isinstance(item, Named) for item in b.items):
+            return self.in_any_order(_spread(a), b.items)
+        if isinstance(a.value, Group) and isinstance(b, Group):
+            several = a.value.shape in ("list", "either")
+            if several and b.shape in ("tuple", "bracket"):
+                self.open("not_comparable")
+                return None
         if a.name[1:] == "." and b == Scalar(("s", a.name[0])):
             return True  # "B. 42" and B
         return False if self.policy.names == "strict" else self.values(a.value, b)
@@ -200,7 +213,10 @@ class Comparison(Cascade):
         return all_of(self.in_order(x, y) for x, y in zip(a.rows, b.rows, strict=True))
 
     def matrix_and_group(self, a: Matrix, b: Group) -> bool | None:
-        """A vector and a tuple."""
+        """A vector and a tuple, or rows in brackets."""
+        rows = [item for item in b.items if isinstance(item, Group)]
+        if rows and len(rows) == len(b.items) == len(a.rows):
+            return all_of(self.in_order(x, y.items) for x, y in zip(a.rows, rows, strict=True))
         if b.shape not in ("tuple", "list", "bracket") or not a.rows:
             return False
         if len(a.rows) == 1:
@@ -231,25 +247,31 @@ class Comparison(Cascade):
             self.nodes(times(a.parts[0], y), times(b.parts[0], x))
             for x, y in zip(a.parts[1:], b.parts[1:], strict=True)
         )
-        if found and _is_time(a) and _is_time(b):
-            halves = {half for _, _, half in (a.text.partition(" "), b.text.partition(" ")) if half}
-            if len(halves) > 1:
-                return False
-            if [formed(x) for x in a.parts] == [formed(y) for y in b.parts]:
+        first, second = _clock(a), _clock(b)
+        if first is not None and second is not None:
+            if first == second or (first[0] == second[0] and None in (first[1], second[1])):
                 return True
-            self.open("time_or_ratio")
-            return None
+            if _day(first) == _day(second):
+                return True
+            if found and None in (first[1], second[1]):
+                self.open("time_or_ratio")
+                return None
+            return False
         return found
 
     def ratio_and_scalar(self, a: Ratio, b: Scalar) -> bool | None:
         """``1:2`` and 1/2."""
         if len(a.parts) != 2 or b.unit is not None:
             return False
-        return self.nodes(over(a.parts[0], a.parts[1]), b.node)
+        found = self.nodes(over(a.parts[0], a.parts[1]), b.node)
+        if found and _clock(a) is not None:
+            self.open("time_or_ratio")
+            return None
+        return found
 
     def congruences(self, a: Congruence, b: Congruence) -> bool | None:
         """The same residue class."""
-        if a.name != b.name or not self.nodes(a.modulus, b.modulus):
+        if (a.name and b.name and a.name != b.name) or not self.nodes(a.modulus, b.modulus):
             return False
         apart = ("f", "mod", (plus(a.residue, minus(b.residue)), a.modulus))
         return self.nodes(apart, num(0))
@@ -274,6 +296,7 @@ _SAME: dict[tuple[type, type], Callable[[Comparison, Any, Any], bool | None]] = 
     (Group, Group): Comparison.groups,
     (Reals, Reals): Comparison.reals,
     (Reals, Group): Comparison.reals_and_group,
+    (Reals, Scalar): Comparison.reals_and_scalar,
     (Named, Named): Comparison.named,
     (Named, Relation): Comparison.named_and_relation,
     (Relation, Relation): Comparison.relations,
@@ -304,27 +327,46 @@ def _distinct(group: Group) -> list[Value]:
     return list(dict.fromkeys(group.items))
 
 
-def _is_time(of: Ratio) -> bool:
-    hours, *rest = of.text.partition(" ")[0].split(":")
-    return (
+def _half_named(group: Group, system: dict[str, Value] | None) -> bool:
+    """Whether some members have names, and yet it is no system of different ones."""
+    return system is None and any(isinstance(item, Named) for item in group.items)
+
+
+def _ordered(named: dict[str, Value]) -> list[str]:
+    """The order of a system's names in a tuple: that of the alphabet for single letters."""
+    return sorted(named) if all(len(name) == 1 for name in named) else list(named)
+
+
+def _spread(named: Named) -> list[Value]:
+    """``x=1,2`` as ``x=1, x=2``."""
+    value = named.value
+    several = isinstance(value, Group) and value.shape in ("list", "either")
+    inner = value.items if isinstance(value, Group) and several else (value,)
+    return [Named(named.name, item) for item in inner]
+
+
+def _applied(named: Named) -> tuple[str, Node] | None:
+    """``f(x) = ...`` as the name f, and the right side with the argument renamed."""
+    head, _, rest = named.name.partition("(")
+    if not rest or len(rest) != 2 or not isinstance(named.value, Scalar):
+        return None
+    return head, replaced(named.value.node, ("s", rest[0]), ("s", "%argument"))
+
+
+def _clock(of: Ratio) -> tuple[tuple[int, ...], str | None] | None:
+    """Hours and minutes, and the half of the day if it is said; None where it is no time."""
+    text, _, half = of.text.partition(" ")
+    hours, *rest = text.split(":")
+    timed = (
         hours.isdigit()
         and int(hours) < 25
-        and all(len(part) == 2 and part.isdigit() and int(part) < 60 for part in rest)
+        and all(len(part) == 2 and part.isdigit() for part in rest)
     )
+    return (tuple(int(part) for part in (hours, *rest)), half or None) if timed else None
 
 
-def _written(value: Value) -> str | None:
-    """A value as LaTeX for the symbolic stage, where it is simple enough."""
-    if isinstance(value, Scalar) and value.unit is None:
-        return latex(value.node)
-    if isinstance(value, Foreign):
-        return value.text
-    if isinstance(value, Relation):
-        return f"{latex(value.left)}{value.op}{latex(value.right)}"
-    if isinstance(value, Group) and value.items:
-        parts = [_written(item) for item in value.items]
-        if None in parts:
-            return None
-        inside = ",".join(part or "" for part in parts)
-        return {"tuple": f"({inside})", "set": rf"\{{{inside}\}}"}.get(value.shape, inside)
-    return None
+def _day(clock: tuple[tuple[int, ...], str | None]) -> tuple[int, ...]:
+    """The time in 24 hours."""
+    (hours, *rest), half = clock
+    shifted = hours % 12 + (12 if half == "pm" else 0)
+    return (shifted if half else hours, *rest)

@@ -9,10 +9,9 @@ from __future__ import annotations
 import functools
 from typing import NamedTuple
 
-from vtdata.verify.algebra.form import NoFormError, form
+from vtdata.verify.algebra.form import NoFormError, form, formed
 from vtdata.verify.algebra.poly import TooLargeError
 from vtdata.verify.algebra.tree import Node, Rational
-from vtdata.verify.cascade import formed
 from vtdata.verify.normal import CACHED_CHARS, normal
 from vtdata.verify.reading.plain import plain_number
 from vtdata.verify.reading.read import read
@@ -55,6 +54,11 @@ def key_of(answer: str) -> Key | None:
     if (value := plain_number(answer)) is not None:
         return _rational(value)
     return _cached(answer) if len(answer) <= CACHED_CHARS else _key(answer)
+
+
+def key_of_value(value: Value) -> Key | None:
+    """Return the key of an answer that was read already."""
+    return _of(value)
 
 
 def settled(a: Key, b: Key) -> bool:
@@ -129,7 +133,7 @@ def _rational(value: Rational) -> Key:
 
 def _group(value: Group) -> Key | None:
     keys = [_of(item) for item in value.items]
-    if value.shape in ("set", "list"):
+    if value.shape in ("set", "list", "either"):
         keys.sort(key=lambda key: "" if key is None else key.text)
     found = _joined(value.shape, [keys])
     if found is None or any(key is None or key.sort != "number" for key in keys):

@@ -18,7 +18,7 @@ from vtdata.records import Verdict
 from vtdata.verify.cascade import opposed
 from vtdata.verify.compare import Comparison
 from vtdata.verify.extraction import extract
-from vtdata.verify.keys import key_of, settled
+from vtdata.verify.keys import key_of, key_of_value, settled
 from vtdata.verify.normal import CACHED_CHARS, normal
 from vtdata.verify.policy import DEFAULT, Policy
 from vtdata.verify.reading.plain import plain_number
@@ -83,15 +83,34 @@ def compare(gold: str, pred: str, *, policy: Policy = DEFAULT, limit_s: float = 
         return _SAME if normal(gold) else Finding(None, "not_comparable")
     first, second = (gold, pred) if gold <= pred else (pred, gold)
     if len(gold) + len(pred) <= CACHED_CHARS and limit_s == LIMIT_S:
-        return _compared(first, second, policy)
+        try:
+            return _compared(first, second, policy)
+        except _PassingError as passing:
+            return passing.finding
     return _compare(first, second, policy, limit_s)
 
 
-def _compare(a: str, b: str, policy: Policy, limit_s: float = LIMIT_S) -> Finding:
+class _PassingError(Exception):
+    """Carries a finding past the cache: another time it may be another."""
+
+    def __init__(self, finding: Finding) -> None:
+        super().__init__()
+        self.finding = finding
+
+
+@functools.lru_cache(maxsize=16_384)
+def _compared(a: str, b: str, policy: Policy) -> Finding:
+    finding = _compare(a, b, policy, LIMIT_S)
+    if finding.reason in ("timeout", "memory", "outage"):
+        raise _PassingError(finding)
+    return finding
+
+
+def _compare(a: str, b: str, policy: Policy, limit_s: float) -> Finding:
     first, second = key_of(a), key_of(b)
     if first is None or second is None:
         return Finding(None, "not_comparable")
-    if first.text == second.text and (policy.order == "ignored" or "list" not in first.text):
+    if first.text == second.text and (policy.order == "ignored" or "list [" not in first.text):
         return _SAME
     if settled(first, second):
         return _DIFFERENT
@@ -99,39 +118,54 @@ def _compare(a: str, b: str, policy: Policy, limit_s: float = LIMIT_S) -> Findin
     comparison = Comparison(policy, lambda *_: None, said=said)
     comparison.symbolic = symbolic(limit_s, said, comparison.open)
     left, right = read(a), read(b)
-    letters = _letters(a), _letters(b)
+    letters = _letters(normal(a)), _letters(normal(b))
     if letters[0] and letters[1]:
         return _SAME if letters[0] == letters[1] else _DIFFERENT
     found = comparison.values(left, right)
-    if not found and isinstance(left, (Scalar, Group)) and isinstance(right, (Scalar, Group)):
-        found = _regrouped(comparison, a, b) if found is False else found
+    kinds = {type(left), type(right)}
+    if found is False and kinds == {Scalar, Group} and _other_grouping(a, b):
+        comparison.open("list_or_number")
+        found = None
     if found is None:
         return Finding(None, comparison.reason or "not_comparable", comparison.stage, said)
     return Finding(found, "correct" if found else "wrong", comparison.stage, said)
 
 
-_CHOICES = re.compile(r"[A-H](?:[ ,;、]*[A-H])*")
+_CHOICES = re.compile(r"[A-H](?:(?:[ ,;、]|and|和|\\text\{ and \})*[A-H])*")
+_CHOICE = re.compile(r"\(?([A-H])\)?[.:]?|(?:[Oo]ption|[Cc]hoice|选项?)\s*\(?([A-H])\)?\.?")
+_DECIMAL_COMMA = re.compile(r"(?<=^[0-9]),(?=[0-9]+$)|(?<=^[0-9]{2}),(?=[0-9]+$)")
 _SPACED = re.compile(r"(?<=[0-9]),\s+(?=[0-9]{3}(?![0-9]))")
-_BETWEEN = frozenset(" ,;、")
-_compared = functools.lru_cache(maxsize=16_384)(_compare)
 
 
 def _letters(answer: str) -> frozenset[str]:
     """The choices that an answer names, if it is nothing but their letters: ``A, C``, ``AC``."""
-    return frozenset(answer) - _BETWEEN if _CHOICES.fullmatch(answer) else frozenset()
+    one = _CHOICE.fullmatch(answer)
+    if one is not None:
+        return frozenset(one[1] or one[2])
+    if _CHOICES.fullmatch(answer) is None:
+        return frozenset()
+    letters = re.findall("[A-H]", answer)
+    return frozenset(letters) if len(set(letters)) == len(letters) else frozenset()
 
 
-def _regrouped(comparison: Comparison, a: str, b: str) -> bool | None:
-    """``100,200`` beside ``100, 200``: the comma may separate two numbers."""
+def _other_grouping(a: str, b: str) -> bool:
+    """Whether a comma may group digits on one side and separate numbers on the other.
+
+    ``100,200`` and ``100, 200``; ``1, 234`` and 1234; ``0,5`` and 0.5.
+    """
     for one, other in ((a, b), (b, a)):
         again = grouped(one)
-        if again is not None and isinstance(read(other), Group):
-            return comparison.values(again, read(other))
-    for one, other in ((a, b), (b, a)):
-        again = _SPACED.sub(",", one)
-        if again != one and isinstance(read(one), Group) and key_of(again) == key_of(other):
-            comparison.open("list_or_number")  # "1, 234" may be 1234
-            return None
+        second = key_of(other)
+        if again is not None and isinstance(read(other), Group) and key_of_value(again) == second:
+            return True
+        for pattern, mark in ((_SPACED, ","), (_DECIMAL_COMMA, ".")):
+            changed = pattern.sub(mark, one.strip())
+            if (
+                changed != one.strip()
+                and isinstance(read(one), Group)
+                and key_of(changed) == second
+            ):
+                return True
     return False
 
 
@@ -167,7 +201,7 @@ def check(
     if found is None or not normal(found):
         return Verdict(0.0, "no_answer")
     try:
-        policy = Policy.of(spec["policy"]) if spec.get("policy") else DEFAULT
+        policy = Policy.of(spec["policy"]) if "policy" in spec else DEFAULT
     except ConfigError:
         return Verdict(None, "bad_spec", answer=found)
     finding = compare(answer or "", found, policy=policy, limit_s=limit_s)

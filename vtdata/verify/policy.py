@@ -24,12 +24,14 @@ class Policy:
     """Whether the subscript of ``2516_8`` may be missing on one side."""
 
     @classmethod
-    def of(cls, settings: dict[str, Any]) -> Policy:
+    def of(cls, settings: Any) -> Policy:
         """Read a policy from a verifier's spec.
 
         Raises:
             ConfigError: a setting or a value that there is not.
         """
+        if not isinstance(settings, dict):
+            raise ConfigError(f"a math policy is a mapping, got {settings!r}")
         known = {one.name: one.type for one in fields(cls)}
         for name, value in settings.items():
             if name not in known or f"'{value}'" not in str(known[name]).replace('"', "'"):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from vtdata.verify.algebra.points import WHOLE_NAMES
-from vtdata.verify.algebra.tree import Node, dumps, loads
+from vtdata.verify.algebra.tree import BOUND, Node, dumps, loads
 
 
 def prove(gold: str, pred: str) -> bool | None:
@@ -75,6 +75,8 @@ def _sympy(node: Node, symbols: dict[str, Any]) -> Any:
         name = node[1]
         if name not in symbols:
             known = {"positive": True} | ({"integer": True} if name in WHOLE_NAMES else {})
+            if name.startswith(BOUND):
+                known = {"integer": True} if name[1:] in WHOLE_NAMES | {"i"} else {"real": True}
             symbols[name] = sympy.Symbol(f"s{len(symbols)}", **known)
         return symbols[name]
     if kind == "k":
@@ -88,6 +90,11 @@ def _sympy(node: Node, symbols: dict[str, Any]) -> Any:
     if kind == "deg":
         return _sympy(node[1], symbols) * sympy.pi / 180
     arguments = [_sympy(part, symbols) for part in node[2]]
+    if node[1].startswith("@"):
+        unknown: Any = sympy.Function(node[1][1:])
+        return unknown(*arguments)
+    if node[1] in _CALCULUS:
+        return _CALCULUS[node[1]](sympy, *arguments)
     return _FUNCTIONS[node[1]](sympy, *arguments)
 
 
@@ -98,6 +105,13 @@ def _root(sympy: Any, inside: Any, index: Any) -> Any:
     return sympy.real_root(inside, index) if odd and inside.is_real else sympy.root(inside, index)
 
 
+_CALCULUS: dict[str, Any] = {
+    "sum": lambda sympy, body, k, low, high: sympy.Sum(body, (k, low, high)).doit(),
+    "prod": lambda sympy, body, k, low, high: sympy.Product(body, (k, low, high)).doit(),
+    "integral": lambda sympy, body, x, low, high: sympy.Integral(body, (x, low, high)).doit(),
+    "limit": lambda sympy, body, x, to: sympy.limit(body, x, to),
+    "derivative": lambda sympy, body, x: sympy.diff(body, x),
+}
 _NAMES = {
     "arcsin": "asin",
     "arccos": "acos",

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
-from vtdata.verify.algebra.tree import Node, dumps
+from vtdata.verify import guard
+from vtdata.verify.algebra.tree import Node, dumps, symbols
 from vtdata.verify.cascade import word
 
 LIMIT_S = 4.0
 """Seconds for one question; what takes longer is ``timeout``, never an answer (ours)."""
+QUESTIONS = 3
+"""A whole comparison takes at most so many times the limit of one question (ours)."""
 MAX_CHARS = 4_000
 """Longer expressions are not asked about (ours)."""
 
@@ -18,16 +22,23 @@ def symbolic(
 ) -> Callable[[str, str, Node | None, Node | None, bool | None], bool | None]:
     """Return a function that decides between two expressions in LaTeX.
 
-    Equal if sympy shows that the difference of the two is zero, or else only if math-verify says
-    so in both directions; different only if math-verify says so in both and random points do not
-    contradict it; else undecided. The proof is asked first: it reads no LaTeX, which takes
-    math-verify 40 times as long.
+    Equal if sympy shows that the difference of the two is zero, or else only if random points and
+    math-verify in both directions say so; different only if math-verify says so in both of two
+    numbers that could not be evaluated; else undecided. The proof is asked first: it reads no
+    LaTeX, which takes math-verify 40 times as long.
 
     Args:
         limit_s: seconds for each question.
         said: where to write what was said.
         open_: told why nothing was decided.
     """
+    began = time.monotonic()
+
+    def ask(job: str, args: list[str]) -> guard.Reply:
+        left = min(limit_s, QUESTIONS * limit_s - (time.monotonic() - began))
+        if left <= 0:
+            return guard.Reply(None, "timeout", 0.0)
+        return guard.ask(job, args, limit_s=left)
 
     def decide(
         a: str,
@@ -36,26 +47,25 @@ def symbolic(
         right: Node | None,
         points: bool | None,  # noqa: FBT001
     ) -> bool | None:
-        from vtdata.verify import guard
-
         if max(len(a), len(b)) > MAX_CHARS:
             open_("too_long")
             return None
         troubles: list[str] = []
-        if points and left is not None and right is not None:
-            proof = guard.ask("prove", [dumps(left), dumps(right)], limit_s=limit_s)
+        if left is not None and right is not None:
+            proof = ask("prove", [dumps(left), dumps(right)])
             said["proof"] = word(proof.value) if proof.reason == "ok" else proof.reason
             if proof.value:
                 return True
             troubles.append(proof.reason)
-        reply = guard.ask("math", [a, b], limit_s=limit_s)
+        reply = ask("math", [a, b])
         verdicts = reply.value if reply.reason == "ok" else {}
         forward, backward = verdicts.get("forward"), verdicts.get("backward")
         said["forward"] = word(forward) if verdicts else reply.reason
         said["backward"] = word(backward) if verdicts else reply.reason
-        if forward and backward:
+        if forward and backward and points:  # it rounds: without points it proves nothing
             return True
-        if forward is False and backward is False and points is None:
+        closed = left is not None and right is not None and not symbols(left) | symbols(right)
+        if forward is False and backward is False and points is None and closed:
             return False
         troubles.append(reply.reason)
         for trouble in troubles:

@@ -145,7 +145,8 @@ def majority(
     means one of them in one vote: where 28 % led, and 28 joined it, 0.28 can't, and no answer
     joins a class because it equals a mere member. A pair that can't be decided is not joined. Each
     pair is asked about at most once; a key is compared with the first ``MAX_LEADERS`` leaders and
-    members of a class only, and is undecided towards leaders beyond.
+    members of a class only, and is undecided towards leaders beyond. What is the same as two
+    leaders, which differ, decides nothing between them: it leads a class of its own.
 
     The answer shown is the leader's most frequent spelling, then the shortest, then the first in
     alphabetical order.
@@ -261,7 +262,7 @@ class _Leaders:
         equals = [leader for leader, yes in zip(self.leaders, said, strict=False) if yes]
         fitting = [leader for leader in equals if self._fits(leader, group)]
         self.conflicts += len(equals) > 1 or len(fitting) < len(equals)
-        if fitting:
+        if len(equals) == 1 and fitting:
             fitting[0].votes += group.votes
             self._members[fitting[0].key].append(group.answer)
             return fitting[0].key

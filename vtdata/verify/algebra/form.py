@@ -15,7 +15,7 @@ from fractions import Fraction
 
 from vtdata.verify.algebra import poly, special
 from vtdata.verify.algebra.poly import I_ATOM, Atom, Poly, TooLargeError
-from vtdata.verify.algebra.tree import MINUS_ONE, Node, Rational, whole
+from vtdata.verify.algebra.tree import MINUS_ONE, Node, Rational, expanded, plus, times, whole
 
 MAX_EXPONENT = 64
 """Largest exponent of a sum that is multiplied out (ours)."""
@@ -23,7 +23,7 @@ MAX_FACTORIAL = 5_000
 """Largest argument of a factorial that is computed (ours)."""
 MAX_ROOT_INDEX = 12
 _TRIAL = 10_000
-_MAX_CONJUGATES = 4
+_MAX_CONJUGATES, MAX_CONJUGATED = 4, 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +102,15 @@ def form(node: Node) -> Form:
     raise NoFormError
 
 
+@functools.lru_cache(maxsize=4_096)
+def formed(node: Node) -> Form | None:
+    """The canonical form, or None where there is none."""
+    try:
+        return form(node)
+    except (NoFormError, TooLargeError, ZeroDivisionError):
+        return None
+
+
 def same(a: Form, b: Form) -> bool | None:
     """Whether two forms are equal; None where different forms may have the same value."""
     try:
@@ -165,7 +174,7 @@ def _settled(num: Poly, den: Poly) -> Form:
     if den != _UNIT:
         for _ in range(_MAX_CONJUGATES):
             root = next((name for name in sorted(poly.atoms((den,))) if name[1] == 2), None)
-            if root is None or len(den) > MAX_EXPONENT:
+            if root is None or len(den) > MAX_CONJUGATED:
                 break
             other = poly.conjugate(den, root) if len(den) > 1 else poly.atom(root)
             num, den = poly.multiply(num, other), poly.multiply(den, other)
@@ -267,6 +276,8 @@ def _exact_root(number: int, index: int) -> int | None:
 
 
 def _function(node: Node) -> Form:
+    if node[1] in ("sum", "prod") and (terms := expanded(node)) is not None:
+        return form(plus(*terms) if node[1] == "sum" else times(*terms))
     name, arguments = node[1], [form(part) for part in node[2]]
     values = [argument.value for argument in arguments]
     if name == "root":
@@ -354,4 +365,4 @@ def _of_two(name: str, a: int, b: int) -> int | None:
     return None
 
 
-__all__ = ["Atom", "Form", "NoFormError", "TooLargeError", "form", "ratio", "same"]
+__all__ = ["Atom", "Form", "NoFormError", "TooLargeError", "form", "formed", "ratio", "same"]

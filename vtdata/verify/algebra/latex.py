@@ -53,9 +53,19 @@ def _bracketed(node: Node) -> str:
 
 
 def _symbol(name: str) -> str:
-    stem, _, index = name.partition("_")
+    stem, _, index = name.lstrip("%").partition("_")
     base = f"\\{stem} " if stem in _GREEK else stem
     return f"{base}_{{{index}}}" if index else base
+
+
+def _calculus(name: str, body: str, variable: str, *ends: str) -> str:
+    if name == "integral":
+        return rf"\int_{{{ends[0]}}}^{{{ends[1]}}} \left({body}\right) d{variable}"
+    if name == "limit":
+        return rf"\lim_{{{variable} \to {ends[0]}}} \left({body}\right)"
+    if name == "derivative":
+        return rf"\frac{{d}}{{d{variable}}} \left({body}\right)"
+    return rf"\{name}_{{{variable}={ends[0]}}}^{{{ends[1]}}} \left({body}\right)"
 
 
 def _function(name: str, arguments: tuple[Node, ...]) -> str:
@@ -67,6 +77,10 @@ def _function(name: str, arguments: tuple[Node, ...]) -> str:
         return rf"\left|{first}\right|"
     if name in ("floor", "ceil"):
         return rf"\l{name} {first} \r{name} "
+    if name in ("sum", "prod", "integral", "limit", "derivative"):
+        return _calculus(name, *map(latex, arguments))
+    if name.startswith("@"):
+        return rf"{_symbol(name[1:])}\left({','.join(map(latex, arguments))}\right)"
     if name == "factorial":
         return rf"\left({first}\right)!"
     if name == "double_factorial":

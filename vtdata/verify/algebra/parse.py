@@ -6,26 +6,39 @@ Juxtaposition is a product; ``2\frac12`` and ``1 1/2`` are mixed numbers; ``a/bc
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 
-from vtdata.verify.algebra.scanner import END, Scanner
+from vtdata.verify.algebra import calculus
+from vtdata.verify.algebra.functions import CALLED, CLOSERS, Functions, plain
+from vtdata.verify.algebra.scanner import END
 from vtdata.verify.algebra.tokens import Token, UnreadableError, tokens
-from vtdata.verify.algebra.tree import MINUS_ONE, Node, call, minus, num, over, plus, times
+from vtdata.verify.algebra.tree import (
+    Node,
+    call,
+    minus,
+    num,
+    over,
+    plus,
+    replaced,
+    symbols,
+    times,
+)
 
 MAX_DEPTH = 60
 """Deepest nesting read (ours)."""
 
-_CLOSERS = {"(": ")", "[": "]", "{": "}"}
 _SIGNS = {"pm": 1, "mp": -1}
 _POSTFIX = frozenset({"!", "%", "'", "command"})
 _TIMES = frozenset({"cdot", "times", "ast"})
 _OPENING = frozenset(["number", "symbol", "constant", "function", "(", "{", "["])
-_FACTORS = "frac binom lfloor lceil angle triangle overline vec hat bar tilde mathbb lvert"
+_FACTORS = (
+    "frac binom int sum prod lim lfloor lceil angle triangle overline vec hat bar tilde mathbb "
+    "lvert"
+)
 _FACTOR_COMMANDS = frozenset(_FACTORS.split())
-_ARGUMENT = frozenset({"number", "symbol", "constant", "{", "("})
-_INVERSE = {"sin": "arcsin", "cos": "arccos", "tan": "arctan", "cot": "arccot"}
 _MARKED = frozenset({"overline", "vec", "hat", "bar", "tilde", "mathbb"})
-_LISTS = frozenset({"gcd", "lcm", "max", "min", "mod", "binom", "log"})
+_CHOSEN = re.compile(r"([CA])_([0-9]{1,4})")
 
 
 def parse(text: str) -> Node:
@@ -51,7 +64,7 @@ def parse_tokens(found: list[Token]) -> Node:
     return node
 
 
-class Parser(Scanner):
+class Parser(Functions):
     """Reads one expression; stops where it ends."""
 
     def sum(self) -> Node:
@@ -132,7 +145,11 @@ class Parser(Scanner):
         if self.take("^"):
             if self.degree():
                 return ("deg", node)
-            node = self.postfix(("^", node, self.exponent()))
+            exponent = self.exponent()
+            counted = _CHOSEN.fullmatch(node[1]) if node[0] == "s" else None
+            if counted is not None and exponent[0] == "n":  # C_{10}^{3}, as it is written in China
+                return _counted(counted[1], int(counted[2]), exponent)
+            node = self.postfix(("^", node, exponent))
         return node
 
     def exponent(self) -> Node:
@@ -145,7 +162,12 @@ class Parser(Scanner):
         elif self.take("+"):
             node = self.exponent()
         else:
-            node = self.postfix(self.atom())
+            token = self.peek()
+            if token.kind == "number":  # no mixed number: x^2\frac12
+                self.at += 1
+                node = self.postfix(plain(token))
+            else:
+                node = self.postfix(self.atom())
             if self.take("^"):
                 node = ("^", node, self.exponent())
         self.depth -= 1
@@ -173,7 +195,7 @@ class Parser(Scanner):
             return self.mixed(token)
         if token.kind in ("symbol", "constant"):
             return self.symbol(token)
-        if token.kind in _CLOSERS and token.kind != "[":
+        if token.kind in CLOSERS and token.kind != "[":
             return self.group(token.kind)
         if token.kind == "function":
             return self.function(token.text)
@@ -188,7 +210,7 @@ class Parser(Scanner):
         bars, self.bars = self.bars, 0
         node = self.sum()
         self.skip()
-        self.expect(_CLOSERS[opener])
+        self.expect(CLOSERS[opener])
         self.bars = bars
         return node
 
@@ -201,7 +223,7 @@ class Parser(Scanner):
         token = self.peek()
         if token.kind in ("number", "symbol", "constant"):
             self.at += 1
-            return _plain(token)
+            return plain(token)
         raise UnreadableError
 
     def mixed(self, token: Token) -> Node:
@@ -241,6 +263,14 @@ class Parser(Scanner):
         name = token.text
         if self.take("_"):
             name += f"_{self.subscript()}"
+        if name in CALLED or name == "C":
+            at = self.at
+            while self.take("'"):
+                name += "'"
+            if self.take("("):
+                return self.called(name, at)
+            self.at = at
+            name = name.rstrip("'")
         return ("s", name)
 
     def absolute(self, closer: str) -> Node:
@@ -253,7 +283,14 @@ class Parser(Scanner):
 
     def command(self, name: str) -> Node:
         if name == "frac":
-            return self.fraction()
+            found = calculus.derivative(self, self.term)
+            return self.fraction() if found is None else found
+        if name == "int":
+            return calculus.integral(self, parse_tokens)
+        if name in ("sum", "prod"):
+            return calculus.series(self, name, parse_tokens, self.term)
+        if name == "lim":
+            return calculus.limit(self, parse_tokens, self.term)
         if name == "binom":
             return call("binom", self.braced(), self.braced())
         if name in ("lfloor", "lceil"):
@@ -266,95 +303,33 @@ class Parser(Scanner):
             self.expect("command", "rvert")
             return call("abs", node)
         if name in ("angle", "triangle"):
-            return ("s", f"{name} {self.letters()}")
+            points = self.letters()
+            other = points[::-1] if name == "angle" else "".join(sorted(points))
+            return ("s", f"{name} {min(points, other)}")
         if name in _MARKED:
             self.expect("{")
             self.at -= 1
-            return ("s", f"{name} {self.subscript()}")
+            return self.marked(name)
         raise UnreadableError
 
-    def function(self, name: str) -> Node:
-        if name in ("sqrt", "cbrt"):
-            return self.root(name)
-        base = exponent = None
-        while self.peek().kind in ("_", "^"):
-            if self.take("_"):
-                base = self.base()
-            elif self.take("^"):
-                exponent = self.exponent()
-        if exponent == MINUS_ONE and name in _INVERSE:
-            name, exponent = _INVERSE[name], None
-        node = self.applied(name, base)
-        return node if exponent is None else ("^", node, exponent)
-
-    def base(self) -> Node:
-        if self.take("{"):
-            return self.group("{")
-        token = self.peek()
-        self.at += 1
-        if token.kind not in ("number", "symbol", "constant"):
-            raise UnreadableError
-        return _plain(token)
-
-    def applied(self, name: str, base: Node | None) -> Node:
-        arguments = self.arguments(name)
-        if name == "exp":
-            return ("^", ("k", "e"), arguments[0])
-        if name == "lg":
-            return call("log", arguments[0], num(10))
-        if name == "log" and base is not None:
-            return call("log", arguments[0], base)
-        if base is not None:
-            raise UnreadableError
-        return call(name, *arguments)
-
-    def arguments(self, name: str) -> tuple[Node, ...]:
-        self.skip()
-        for opener in ("(", "{"):
-            if self.take(opener):
-                return self.listed(name, opener)
-        node = None
-        while True:
-            self.skip()
-            token = self.peek()
-            if token.kind == "function" and token.text != "sqrt":
-                break
-            if not self.opens_factor(token) or (node and token.kind not in _ARGUMENT_MORE):
-                break
-            if node and token.kind == "number":
-                break
-            node = self.power() if node is None else times(node, self.power())
-        if node is None:
-            raise UnreadableError
-        return (node,)
-
-    def listed(self, name: str, opener: str) -> tuple[Node, ...]:
-        bars, self.bars = self.bars, 0
-        found = [self.sum()]
-        self.skip()
-        while name in _LISTS and self.take(","):
-            found.append(self.sum())
-            self.skip()
-        self.expect(_CLOSERS[opener])
-        self.bars = bars
-        return tuple(found)
-
-    def root(self, name: str) -> Node:
-        index = num(3 if name == "cbrt" else 2)
-        if self.take("["):
-            index = self.sum()
-            self.expect("]")
-        return call("root", self.braced(), index)
+    def marked(self, name: str) -> Node:
+        """Under a bar or a hat: a segment is its length, a number its conjugate."""
+        start = self.at + 1
+        text = self.subscript()
+        inside = self.tokens[start : self.at - 1]
+        if name == "overline" and len(text) == 2 and text.isupper():
+            return times(("s", text[0]), ("s", text[1]))
+        if name == "overline" and any(token.text == "i" for token in inside):
+            node = parse_tokens(inside)
+            if not symbols(node):
+                return replaced(node, ("k", "i"), minus(("k", "i")))
+        return ("s", f"{name} {text}")
 
 
-_ARGUMENT_MORE = frozenset({"symbol", "constant", "command", "function"})
-"""What may follow the first factor of an argument without parentheses: ``\\sin 2x``."""
-
-
-def _plain(token: Token) -> Node:
-    if token.kind == "number":
-        return ("n", token.value)
-    return ("k" if token.kind == "constant" else "s", token.text)
+def _counted(what: str, n: int, k: Node) -> Node:
+    """Combinations, or arrangements, of k things out of n."""
+    chosen = call("binom", num(n), k)
+    return chosen if what == "C" else times(chosen, call("factorial", k))
 
 
 def _proper(node: Node) -> Fraction | None:

@@ -37,7 +37,7 @@ class Token(NamedTuple):
 
 _FUNCTION_NAMES = (
     "sin cos tan cot sec csc sinh cosh tanh coth arcsin arccos arctan arccot exp ln log lg "
-    "abs floor ceil ceiling gcd lcm max min sqrt cbrt Re Im arg det binom mod sgn sign"
+    "abs floor ceil ceiling gcd lcm max min sqrt cbrt Re Im arg det binom sgn sign cis"
 )
 FUNCTIONS = {name: name for name in _FUNCTION_NAMES.split()} | {
     "asin": "arcsin",
@@ -161,6 +161,8 @@ def _command(name: str) -> Token:
         return Token("constant", CONSTANTS[name])
     if name in GREEK:
         return Token("symbol", _SPELLED.get(name, name))
+    if name == "mod":
+        return Token("command", "bmod")
     if name == "ldots":
         return Token("symbol", name)
     return Token("command", name)
@@ -177,6 +179,8 @@ def _points(word: str) -> list[Token]:
 
 
 def _word(word: str) -> list[Token]:
+    if word == "mod":
+        return [Token("command", "bmod")]
     if word in FUNCTIONS:
         return [Token("function", FUNCTIONS[word])]
     if word in CONSTANTS or word.lower() in ("infinity", "pi"):

@@ -17,6 +17,8 @@ Node: TypeAlias = tuple[Any, ...]
 Rational: TypeAlias = int | Fraction
 """An exact number; a whole one is an int, which is ten times as fast."""
 
+BOUND = "%"
+"""First character of the name of a bound variable, which is no symbol of its expression."""
 MINUS_ONE: Node = ("n", -1)
 
 
@@ -82,7 +84,9 @@ def symbols(node: Node) -> frozenset[str]:
     >>> sorted(symbols(("+", (("s", "x"), ("*", (("s", "y"), ("k", "pi")))))))
     ['x', 'y']
     """
-    return frozenset(part[1] for part in walk(node) if part[0] == "s")
+    return frozenset(
+        part[1] for part in walk(node) if part[0] == "s" and not part[1].startswith(BOUND)
+    )
 
 
 def has(node: Node, kind: str, name: str | None = None) -> bool:
@@ -104,6 +108,27 @@ def replaced(node: Node, old: Node, new: Node) -> Node:
     if kind == "pm":
         return ("pm", node[1], replaced(node[2], old, new))
     return ("deg", replaced(node[1], old, new)) if kind == "deg" else node
+
+
+MAX_EXPANDED = 300
+"""Most terms of a sum or product that is written out (ours)."""
+
+
+def expanded(node: Node) -> list[Node] | None:
+    """The terms of a sum or product between whole numbers; None where they are too many."""
+    body, variable, low, high = node[2]
+    ends = [_int(low), _int(high)]
+    if ends[0] is None or ends[1] is None or not 0 <= ends[1] - ends[0] < MAX_EXPANDED:
+        return None
+    return [replaced(body, variable, num(n)) for n in range(ends[0], ends[1] + 1)]
+
+
+def _int(node: Node) -> int | None:
+    if node[0] == "n" and isinstance(node[1], int):
+        return node[1]
+    negative = node[0] == "*" and node[1][0] == MINUS_ONE and len(node[1]) == 2
+    inner = _int(node[1][1]) if negative else None
+    return None if inner is None else -inner
 
 
 def signed(node: Node) -> tuple[Node, ...]:

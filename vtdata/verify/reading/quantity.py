@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from fractions import Fraction
 
 from vtdata.verify.algebra.parse import parse
 from vtdata.verify.algebra.tokens import CONSTANTS, FUNCTIONS, GREEK, UnreadableError
-from vtdata.verify.algebra.tree import Node, minus, num, plus, times
+from vtdata.verify.algebra.tree import Node, minus, num, plus, symbols, times
 from vtdata.verify.reading import words
 from vtdata.verify.reading.units import DEGREE, PERCENT, Unit, is_single, scaled, unit
 from vtdata.verify.reading.values import Scalar
@@ -15,23 +16,34 @@ from vtdata.verify.reading.values import Scalar
 _MONEY = re.compile(r"(?P<sign>-?)(?:\\?\$|[￥¥€£]|RMB|USD)\s*(?P<rest>.+)", re.DOTALL)
 _PERCENT = re.compile(r"(?P<rest>.+?)\s*(?:\\?%|\bper\s?cent|\bpct)", re.DOTALL)
 _TEMPERATURE = re.compile(r"(?P<rest>.+?)\s*(?:\^\{?\\circ\}?|℃)\s*(?P<scale>[CF]?)", re.DOTALL)
+_ARC = re.compile(
+    r"(?P<degrees>[0-9]+)\^\{?\\circ\}? ?(?P<minutes>[0-9]{1,2})'(?: ?(?P<seconds>[0-9]{1,2})'')?"
+)
+_ORDINAL = re.compile(r"([0-9]+)(?:st|nd|rd|th)")
 _START = re.compile(
     r"(?<![\\A-Za-z])[A-Za-z]{2,}|[\u4e00-\u9fff]|(?<=[ })])[A-Za-z](?![A-Za-z0-9(])"
 )
 _PIECE = re.compile(r"\s*(?P<number>[0-9]+(?:\.[0-9]+)?)\s*(?P<unit>[A-Za-z]+|[\u4e00-\u9fff]+)\s*")
-_ABOUT = re.compile(r"^(?:about|approximately|roughly|exactly|only|约|共|有)\s*", re.IGNORECASE)
+_ABOUT = re.compile(
+    r"^(?:about|approximately|roughly|exactly|only|\\therefore|约|共|有)\s*", re.IGNORECASE
+)
 _TAIL = re.compile(
-    r"[0-9})](?P<space> ?)(?P<name>[A-Za-z]+)(?:\^\{?[23]\}?)?"
-    r"(?P<per>/[A-Za-z]+(?:\^\{?[23]\}?)?)?$"
+    r"(?:[0-9})]|\\pi|(?<![A-Za-z])pi|\\sqrt\{[0-9]+\})(?P<space> ?)"
+    r"(?P<name>(?!pi(?![A-Za-z]))[A-Za-z]+)"
+    r"(?:\^\{?-?[1-3]\}?)?(?P<per>(?:/| |\\cdot ?)[A-Za-z]+(?:\^\{?-?[1-3]\}?)?)?$"
 )
 _SAYS_MORE = re.compile(
-    r"[0-9=<>]|\b(?:not|no|but|or|and|if|except|unless|when|more|less|than|least|most|otherwise|is"
-    r"|are|was|for|where|with)\b|不|或|若|如果",
+    r"[0-9=<>?()]|\b(?:not|no|but|or|and|if|except|unless|when|more|less|than|least|most|otherwise"
+    r"|is|are|was|for|where|with|squared|cubed|factorial|half|halves|third|quarter|fifth|tenth"
+    r"|hundredths?|thousandths?|millionths?|minus|plus|times|over|below|above|zero|to|vs|either"
+    r"|maybe|wrong|mod|choose|dozens|hundreds|thousands|true|false|yes)s?\b"
+    r"|[以不或若如倍半左右多分余十百千万亿]|平方$|立方$",
     re.IGNORECASE,
 )
 """What makes words behind a number more than its unit: "5 but not 6"."""
-_SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "万": 10**4, "亿": 10**8}
-_SCALE = re.compile(r"(?:thousand|million|billion)(?![A-Za-z])|[万亿]")
+_SCALES = words.SCALES | {"hundred": 100, "dozen": 12, "百": 100, "千": 1000, "万": 10**4}
+_SCALES |= {"亿": 10**8}
+_SCALE = re.compile(r"(?:hundred|dozen|thousand|million|billion|trillion)(?![A-Za-z])|[百千万亿]")
 _MAX_STARTS = 6
 
 
@@ -55,6 +67,11 @@ def quantity(text: str, node: Node | None) -> Scalar | None:
             return _with(match["rest"], unit(f"degree {match['scale'] or 'C'}"))
     if (node is None or "$" in text) and (match := _MONEY.fullmatch(text)):
         return _money(text, match)
+    if match := _ARC.fullmatch(text):
+        minutes = Fraction(int(match["minutes"]) * 60 + int(match["seconds"] or 0), 3600)
+        return Scalar(num(int(match["degrees"]) + minutes), DEGREE)
+    if match := _ORDINAL.fullmatch(text):
+        return Scalar(num(int(match[1])))
     if node is not None and _tail(text) is None:
         return Scalar(node)
     found = _worded(_ABOUT.sub("", text))
@@ -66,7 +83,7 @@ def _with(text: str, of: Unit) -> Scalar | None:
         node = parse(text)
     except UnreadableError:
         number = words.number_word(words.plain(text))
-        return None if number is None else Scalar(parse(str(number)), of)
+        return None if number is None else Scalar(num(number), of)
     return Scalar(node, of)
 
 
@@ -107,12 +124,14 @@ def _worded(text: str) -> Scalar | None:
             number = words.number_word(words.plain(before))
             if number is None:
                 continue
-            node = parse(str(number))
-        node, rest = _scaled(node, text[at:].strip())
+            node = num(number)
+        rest = text[at:].strip()
+        if unit(rest).label:
+            node, rest = _scaled(node, rest)
         if not rest:
             return Scalar(node)
         of = unit(rest)
-        if of.label and _SAYS_MORE.search(rest):
+        if of.label and (symbols(node) or _SAYS_MORE.search(rest)):
             return None
         return Scalar(node, None if of.label.startswith(("base", "or ", "and ")) else of)
     return None

@@ -11,7 +11,7 @@ _BRACKETS = re.compile(
 )
 _OPENERS = frozenset({"(", "[", "{", r"\{", r"\langle", r"\lfloor", r"\lceil"})
 _SEPARATOR = re.compile(
-    r"[,;]|(?<![A-Za-z\\])(?:and|or)(?![A-Za-z])|\\(?:lor|vee|land|wedge)(?![A-Za-z])|[或和及与且]"
+    r"[,;&]|(?<![A-Za-z\\])(?:and|or)(?![A-Za-z])|\\(?:lor|vee|land|wedge)(?![A-Za-z])|[或和及与且]"
 )
 
 

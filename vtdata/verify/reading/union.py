@@ -36,7 +36,11 @@ def union(text: str, value_of: Callable[[str], Value]) -> Value | None:
     if base is None or len(removed) != 1:
         return None
     points = value_of(removed[0])
-    if not isinstance(points, Group) or not all(isinstance(p, Scalar) for p in points.items):
+    if (
+        not isinstance(points, Group)
+        or points.shape != "set"
+        or not all(isinstance(p, Scalar) for p in points.items)
+    ):
         return None
     for point in points.items:
         cut_out = without(base, point.node) if isinstance(point, Scalar) else None
@@ -95,6 +99,23 @@ def join(parts: Sequence[Reals]) -> Reals | None:
         else:
             merged.append(span)
     return Reals(tuple(merged), parts[0].name)
+
+
+def meet(parts: Sequence[Reals]) -> Reals | None:
+    """The intersection of single intervals; None where it isn't known, or empty."""
+    spans = [part.spans[0] for part in parts if len(part.spans) == 1]
+    lows = [(position(span.low), not span.low_closed, span) for span in spans]
+    highs = [(position(span.high), span.high_closed, span) for span in spans]
+    known = all(entry[0] is not None for entry in (*lows, *highs))
+    if len(spans) < len(parts) or not known:
+        return None
+    low = max(lows, key=lambda entry: entry[:2])[2]
+    high = min(highs, key=lambda entry: entry[:2])[2]
+    first, last = position(low.low), position(high.high)
+    if first is None or last is None or first >= last:
+        return None
+    name = next((part.name for part in parts if part.name), None)
+    return Reals((Span(low.low, low.low_closed, high.high, high.high_closed),), name)
 
 
 def _touch(left: Span, right: Span) -> bool:

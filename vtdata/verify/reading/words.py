@@ -3,26 +3,40 @@ r"""Answers in words: yes and no, numbers that are spelled out, and phrases for 
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 
-_ARTICLES = re.compile(r"\b(?:the|an?|all|any|are|is|be|of|every|each)\b\s*", re.IGNORECASE)
+_ARTICLES = re.compile(r"\b(?:the|an?|are|is|be|of)\b\s*", re.IGNORECASE)
+_ALL = re.compile(r"\b(?:all|any|every|each)\b\s*", re.IGNORECASE)
+_DENIED = re.compile(r"\b(?:not|no)\b", re.IGNORECASE)
+_MIXED_CASE = re.compile(r"[a-z][A-Z]|[A-Z]{2,}[a-z]")
+_AFFIRMED = re.compile(r"(yes|no|true|false)\s*[,.;:].*", re.DOTALL)
 _SPACE = re.compile(r"[\s_]+")
 _ENDING = re.compile(r"[\s.!?。！？,;:\"'“”‘’]+$|^[\s\"'“”‘’]+")
 
-YES = frozenset({"yes", "true", "correct", "right", "是", "对", "正确", "√"})
-NO = frozenset({"no", "false", "incorrect", "wrong", "否", "错", "不是", "不对", "错误", "×"})
+YES = frozenset({"yes", "true", "是", "对", "正确"})
+NO = frozenset({"no", "false", "否", "错", "不是", "不对", "错误"})
 _OPPOSITES = (({"odd"}, {"even"}), ({"奇数"}, {"偶数"}), ({"prime"}, {"composite"}))
 NOTHING = frozenset(
     {
         "no solution", "no solutions", "no real solution", "no real solutions", "none", "empty set",
-        "no integer solution", "no integer solutions", "无解", "空集", "不存在", "no roots",
-        "no real roots", "there no solution", "there no solutions", "no value", "no values",
+        "无解", "空集", "there no solution", "there no solutions", "no real roots", "no roots",
     }
 )  # fmt: skip
+INFINITE = frozenset({"infinite", "infinity", "无穷", "无穷大", "正无穷"})
 UNDEFINED = frozenset(
     {"dne", "does not exist", "doesn't exist", "undefined", "limit does not exist"}
 )
 REALS = frozenset(
-    {"real numbers", "reals", "real", "real number", "r", "全体实数", "实数", "任意实数", "实数集"}
+    {
+        "real numbers",
+        "reals",
+        "real number",
+        "set real numbers",
+        "全体实数",
+        "实数",
+        "任意实数",
+        "实数集",
+    }
 )
 _UNDER_TWENTY = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
@@ -35,6 +49,18 @@ _TENS = {
         ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"], start=2
     )
 }
+SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+_PARTS = {"half": 2, "halves": 2, "third": 3, "thirds": 3, "quarter": 4, "quarters": 4, "fourth": 4}
+_PARTS |= {
+    "fourths": 4,
+    "fifth": 5,
+    "fifths": 5,
+    "sixth": 6,
+    "sixths": 6,
+    "eighth": 8,
+    "eighths": 8,
+}
+_PARTS |= {"tenth": 10, "tenths": 10}
 _CHINESE = {c: n for n, c in enumerate("零一二三四五六七八九")} | {"两": 2, "〇": 0}
 _PLACES = {"十": 10, "百": 100, "千": 1000}
 _MYRIADS = {"万": 10**4, "亿": 10**8}
@@ -47,26 +73,65 @@ def plain(text: str) -> str:
     >>> plain("All odd  n."), plain("The Evelyn")
     ('odd n', 'evelyn')
     """
-    text = _ENDING.sub("", _SPACE.sub(" ", text)).casefold()
-    bare = _ENDING.sub("", _ARTICLES.sub("", text))
-    return bare or text
+    text = _ENDING.sub("", _SPACE.sub(" ", text))
+    if _MIXED_CASE.search(text) is None:  # AaBb is a genotype
+        text = text.casefold()
+    affirmed = _AFFIRMED.fullmatch(text)
+    if affirmed is not None:
+        return affirmed[1]
+    bare = _ARTICLES.sub("", text)
+    if _DENIED.search(text) is None:
+        bare = _ALL.sub("", bare)
+    return _ENDING.sub("", bare) or text
 
 
-def number_word(text: str) -> int | None:
-    """The number that a word or a Chinese numeral names.
+def number_word(text: str) -> Fraction | None:
+    """The number that words or a Chinese numeral name.
 
-    >>> number_word("twenty-one"), number_word("三十二"), number_word("many")
-    (21, 32, None)
+    >>> [str(number_word(text)) for text in ("twenty-one", "two thirds", "三十二", "many")]
+    ['21', '2/3', '32', 'None']
     """
-    words = re.split(r"[\s-]+", text.lower())
-    if len(words) == 1 and words[0] in _UNITS:
-        return _UNITS[words[0]]
-    if words[0] in _TENS and len(words) <= 2:
-        rest = _UNITS.get(words[1], 99) if len(words) > 1 else 0
-        return _TENS[words[0]] + rest if rest < 10 else None
-    if words == ["one", "hundred"] or words == ["hundred"]:
-        return 100
-    return _chinese(text)
+    words = [word for word in re.split(r"[\s-]+", text.lower()) if word not in ("a", "an", "and")]
+    if words and words[0] in ("minus", "negative"):
+        rest = number_word(" ".join(words[1:]))
+        return None if rest is None else -rest
+    if words and words[-1] in _PARTS:
+        count = number_word(" ".join(words[:-1])) if len(words) > 1 else Fraction(1)
+        return None if count is None else count / _PARTS[words[-1]]
+    found = _english(words) if words else None
+    return _chinese_number(text) if found is None else Fraction(found)
+
+
+def _english(words: list[str]) -> int | None:
+    total = section = 0
+    for word in words:
+        if word in _UNITS or word in _TENS:
+            size = _UNITS.get(word) or _TENS.get(word, 0)
+            if section % 100 and not (section % 100 >= 20 and section % 10 == 0 and size < 10):
+                return None
+            section += size
+        elif word == "hundred":
+            section = (section or 1) * 100
+        elif word in SCALES:
+            total += (section or 1) * SCALES[word]
+            section = 0
+        else:
+            return None
+    return total + section
+
+
+def _chinese_number(text: str) -> Fraction | None:
+    if text in ("一半", "半"):
+        return Fraction(1, 2)
+    if text.startswith("负"):
+        rest = _chinese_number(text[1:])
+        return None if rest is None else -rest
+    below, parts, above = text.partition("分之")
+    if parts:
+        top, bottom = _chinese(above), 100 if below == "百" else _chinese(below)
+        return None if top is None or not bottom else Fraction(top, bottom)
+    whole = _chinese(text)
+    return None if whole is None else Fraction(whole)
 
 
 def _chinese(text: str) -> int | None:

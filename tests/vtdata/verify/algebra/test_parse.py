@@ -93,7 +93,7 @@ def test_functions_and_their_arguments(text: str, other: str) -> None:
     "text",
     [
         "", "+", "1 2", "x2", "1+", "(1", "1)", "(1]", "2^", r"\frac{1}", r"\frac", "a_", "|x", "!", "_2",
-        "1,2", r"\int x dx", r"\sum k", r"\frac{dy}{dx}", r"\frac{d}{dx}x^2", "x=1", r"\{1\}", "[1]",
+        "1,2", r"\int x dx", r"\sum k", r"\frac{dy}{dx}", r"\int_0^1 x", r"\lim_{x\to0^+} x", "x=1", r"\{1\}", "[1]",
         r"\sin", r"\log_2", "2^3^", "√", "@", "1..2",
     ],
 )  # fmt: skip
