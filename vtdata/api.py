@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from vtdata.recipe.plan import Plan
     from vtdata.run.session import Hooks, Result
+    from vtdata.verify.output import Writes
     from vtdata.verify.results import Verified
 
 
@@ -175,7 +176,7 @@ def verify_cases(
     kind: str,
     path: str | Path,
     *,
-    out: str | Path | None = None,
+    out: str | Path | Writes | None = None,
     disagreements: str | Path | None = None,
     workers: int | None = None,
     limit_s: float | None = None,
@@ -187,24 +188,27 @@ def verify_cases(
     Args:
         kind: ``math`` or ``choice``.
         path: a JSON Lines file.
-        out: where to write the results, a JSON line each; it is there when all are.
+        out: where to write the results, a JSON line each; a file is there when all are. What is
+            open already is written on, and its errors are the caller's.
         disagreements: where to write the cases about which two stages of the verifier contradict
             each other, with what each said.
-        workers: processes; None is the number of cores.
-        limit_s: seconds for what may have to be killed; None is the verifier's default.
-        each: called with every result as it comes; without ``each`` and ``out`` all are returned.
+        workers: most processes; None is the number of cores. More than one start only where a
+            second's work in this one has shown that it pays.
+        limit_s: seconds for one symbolic question, of which a case may take three; None is 4.
+        each: called with every result, in order, some at a time; without ``each`` and ``out`` all
+            are returned.
         progress: called with how many are done, of how many.
 
     Raises:
         ConfigError: the kind, an option or a line is wrong; nothing was judged.
-        RunError: a worker was killed from outside.
+        RunError: a worker was killed from outside, or a file can't be written.
     """
     from vtdata.verify.results import verify_file
 
     return verify_file(
         kind,
         Path(path),
-        out=Path(out) if out else None,
+        out=Path(out) if isinstance(out, str) else out,
         disagreements=Path(disagreements) if disagreements else None,
         workers=workers,
         limit_s=limit_s,

@@ -14,6 +14,7 @@ import typer
 
 from vtdata import api
 from vtdata.errors import ConfigError, VtdataError
+from vtdata.shell import Stdout, tidy_end
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -39,6 +40,7 @@ Out = Annotated[Path | None, typer.Option(help="Run folder. [default: runs/NAME]
 StoreDir = Annotated[
     Path | None, typer.Option(help="Generation store shared with other runs. [default: RUN/store]")
 ]
+_INTERRUPTED = 130
 _DURATION = re.compile(r"^(\d+(?:\.\d+)?)(s|m|h|d)?$")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
@@ -276,9 +278,15 @@ def verify(
         Path | None,
         typer.Option(help="Where to write the cases whose stages contradict each other."),
     ] = None,
-    workers: Annotated[int | None, typer.Option(help="Processes. [default: cores]")] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="Most processes; used where they pay. [default: cores]")
+    ] = None,
     limit_s: Annotated[
-        float | None, typer.Option("--limit-s", help="Seconds for a symbolic question.")
+        float | None,
+        typer.Option(
+            "--limit-s",
+            help="Seconds for a symbolic question; a line may take three times that. [default: 4]",
+        ),
     ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="The summary as JSON: on stdout, or stderr without --out")
@@ -296,18 +304,17 @@ def verify(
     from vtdata.counted import Counted
 
     console = _console()
-    each = None if out else lambda row: print(json.dumps(row), flush=False)
-    with Counted(console, f"verify {kind}") as counted:
+    with tidy_end(), Counted(console, f"verify {kind}") as counted:
         found = api.verify_cases(
             kind,
             cases,
-            out=out,
+            out=out or Stdout(),
             disagreements=disagreements,
             workers=workers,
             limit_s=limit_s,
-            each=each,
             progress=counted.said,
         )
+        Stdout().flush()
     if as_json:
         print(json.dumps(found.tally.data()), file=sys.stdout if out else sys.stderr)
     else:
@@ -352,7 +359,11 @@ def _reach_checkout() -> None:
 def main() -> None:
     """Run a command; every error of ours is one sentence and an exit code."""
     try:
-        sys.exit(app(standalone_mode=False))  # what typer.Exit was raised with, or None
+        code = app(standalone_mode=False)  # what typer.Exit was raised with, or None
+        if code == _INTERRUPTED:  # what typer makes of Ctrl-C
+            raise KeyboardInterrupt
+        Stdout().flush()
+        sys.exit(code)
     except VtdataError as error:
         print(f"vtdata: {error}", file=sys.stderr)
         sys.exit(error.exit_code)
@@ -360,11 +371,9 @@ def main() -> None:
         text = error.format_message()
         print(f"vtdata: {text}; see vtdata --help" if sys.argv[1:] else text, file=sys.stderr)
         sys.exit(error.exit_code)
-    except typer.Abort:
-        sys.exit(130)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, typer.Abort):
         print("vtdata: interrupted; run again to go on", file=sys.stderr)
-        sys.exit(130)
+        sys.exit(_INTERRUPTED)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(1)

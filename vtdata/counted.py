@@ -9,6 +9,8 @@ from rich.live import Live as RichLive
 from rich.text import Text
 
 LINE_EVERY_S = 15.0
+GUESS_AFTER_S = 5.0
+"""No guess of what is left before: the start of processes and caches is in the pace (ours)."""
 
 
 class Counted:
@@ -35,7 +37,7 @@ class Counted:
             return
         self._shown, passed = now, now - self._began
         line = f"{self._what}: {done:,} of {total:,}, {done / passed:,.0f}/s"
-        if 0 < done < total:
+        if passed >= GUESS_AFTER_S and 0 < done < total:
             line += f", about {(total - done) * passed / done:.0f} s to go"
         if self._console.is_terminal:
             self._live.update(Text(line), refresh=True)

@@ -27,3 +27,18 @@ def test_short_work_says_nothing() -> None:
     with Counted(Console(file=out), "verify math") as progress:
         progress.said(1, 2)
     assert out.getvalue() == ""
+
+
+def test_nothing_is_guessed_at_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counted, "LINE_EVERY_S", 0.5)
+    clock = iter([0.0, 1.0, 4.5, 5.0])
+    monkeypatch.setattr(counted.time, "monotonic", lambda: next(clock))
+    out = io.StringIO()
+    with Counted(Console(file=out, width=200), "verify math") as progress:
+        for done in (1, 90, 100):
+            progress.said(done, 400)
+    assert out.getvalue().splitlines() == [
+        "verify math: 1 of 400, 1/s",
+        "verify math: 90 of 400, 20/s",
+        "verify math: 100 of 400, 20/s, about 15 s to go",
+    ]

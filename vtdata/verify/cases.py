@@ -137,23 +137,37 @@ def _marked(pred: str) -> bool:
     return bool(_BOX.search(pred)) or has_marks(pred)
 
 
-def read_cases(path: Path) -> Iterator[Case]:
-    """Yield the cases of a file; blank lines are none.
+Line = tuple[int, bytes]
+"""The number of a line, from 1, and what stands in it."""
+
+
+def read_lines(path: Path) -> Iterator[Line]:
+    """Yield the lines of a file that are not blank.
 
     Raises:
-        ConfigError: the file isn't there, or a line is malformed; it says which and why.
+        ConfigError: the file can't be read.
     """
     try:
         with path.open("rb") as file:
             for number, line in enumerate(file, 1):
                 if line.strip():
-                    yield _case(line, f"{path}:{number}")
+                    yield number, line
     except OSError as error:
         found = "a folder" if path.is_dir() else error.strerror or "unreadable"
         found = "not there" if isinstance(error, FileNotFoundError) else found
         raise ConfigError(
             f"{path} is {found}: give a JSON Lines file with lines such as {_EXAMPLE}"
         ) from error
+
+
+def read_cases(path: Path) -> Iterator[Case]:
+    """Yield the cases of a file; blank lines are none.
+
+    Raises:
+        ConfigError: the file isn't there, or a line is malformed; it says which and why.
+    """
+    for number, line in read_lines(path):
+        yield case_of(line, f"{path}:{number}")
 
 
 def count_cases(path: Path) -> int:
@@ -167,11 +181,18 @@ def count_cases(path: Path) -> int:
     return sum(1 for _ in read_cases(path))
 
 
-def _case(line: bytes, where: str) -> Case:
+def case_of(line: bytes, where: str) -> Case:
+    """Read a line; ``where`` is what an error calls it.
+
+    Raises:
+        ConfigError: it is malformed.
+    """
     try:
-        row = json.loads(line.decode("utf-8-sig"), parse_constant=_no_constant)
+        row = _DECODER.decode(line.decode("utf-8-sig").strip())
     except UnicodeDecodeError as error:
         raise ConfigError(f"{where}: {error.reason} at byte {error.start}: write UTF-8") from error
+    except _Twice as error:
+        raise ConfigError(f"{where}: {error} stands there twice: write it once") from error
     except (ValueError, RecursionError) as error:
         raise ConfigError(
             f"{where}: no JSON ({error}) in {_shown(line.decode(errors='replace').strip())}: "
@@ -195,8 +216,23 @@ def _case(line: bytes, where: str) -> Case:
     )
 
 
+class _Twice(ValueError):
+    """A key that an object has twice: which of the two counts is nobody's to guess."""
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    row = dict(pairs)
+    if len(row) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise _Twice(repr(_shown(next(name for name in row if names.count(name) > 1))))
+    return row
+
+
 def _no_constant(word: str) -> None:
     raise ValueError(f"{word} is no JSON")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_no_constant, object_pairs_hook=_once)
 
 
 def _id(value: Any, where: str) -> Id:

@@ -1,38 +1,86 @@
-"""A file of cases over several processes, with the verdicts in the order of the file."""
+"""A file of cases, judged in its order: in this process, or in several where that pays."""
 
 from __future__ import annotations
 
 import itertools
-import multiprocessing
+import json
 import os
-import signal
-from collections import deque
-from collections.abc import Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+import time
+from collections.abc import Generator
+from contextlib import closing
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from vtdata.errors import ConfigError, RunError
-from vtdata.verify.cases import KINDS, LATER, Case, Judged, count_cases, judge, read_cases
+from vtdata.errors import ConfigError
+from vtdata.verify.cases import KINDS, LATER, Line, case_of, count_cases, judge, read_lines
+from vtdata.verify.crew import Crew
+from vtdata.verify.tally import Tally
 
-CHUNK = 64
-"""Cases that go to a worker at once (ours)."""
-MIN_CASES = 512
-"""Fewer are judged in this process: starting others takes longer (ours)."""
-_WINDOW = 4
+CHUNK_S = 0.02
+"""Seconds that a chunk of cases should take: a fiftieth of what starting a worker takes (ours)."""
+MAX_CHUNK = 256
+"""Most cases in a chunk (ours)."""
+ALONE_S = 1.0
+"""Seconds that this process works before it looks whether others would pay (ours)."""
+PER_WORKER_S = 1.0
+"""Seconds of work left that make another worker worth its start, which takes half of it (ours)."""
+
+
+@dataclass(slots=True)
+class Done:
+    """A chunk's verdicts, ready to be written."""
+
+    rows: str = ""
+    """The results, a JSON line each."""
+    contradictions: str = ""
+    """The cases about which two stages contradict each other, a JSON line each."""
+    tally: Tally = field(default_factory=Tally)
+    seconds: float = 0.0
+    slowest_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """How every case of a file is judged."""
+
+    kind: str
+    path: Path
+    limit_s: float | None
+
+    def judge(self, lines: list[Line]) -> Done:
+        """Judge a chunk.
+
+        Raises:
+            ConfigError: a line has become malformed since the file was looked through.
+            InfraError: a process for the symbolic stage can't be started.
+        """
+        began = time.monotonic()
+        rows, contradictions, done = [], [], Done()
+        for number, line in lines:
+            judged = judge(self.kind, case_of(line, f"{self.path}:{number}"), self.limit_s)
+            rows.append(json.dumps(judged.row()) + "\n")
+            contradiction = judged.disagreement()
+            if contradiction is not None:
+                contradictions.append(json.dumps(contradiction) + "\n")
+            done.tally.add(judged)
+            done.slowest_s = max(done.slowest_s, judged.ms / 1_000)
+        done.rows, done.contradictions = "".join(rows), "".join(contradictions)
+        done.seconds = time.monotonic() - began
+        return done
 
 
 class Farm:
     """The verdicts on a file's cases.
 
-    Everything is checked when it is made: no work starts on a file with a malformed line. Each
-    worker has a helper process of its own for what may have to be killed. Holds some chunks per
-    worker in memory, never the file.
+    Everything is checked when it is made: no work starts on a file with a malformed line. The
+    first second's cases are judged in this process. Others start when what is left, at the pace so
+    far, takes seconds for each of them; the slowest case, which may have started what the symbolic
+    stage needs, is left out of the pace. Holds some chunks per worker in memory, never the file.
 
     Args:
         kind: ``math`` or ``choice``.
         path: a JSON Lines file; see ``vtdata.verify.cases``.
-        workers: processes; None is the number of cores.
+        workers: most processes; None is the number of cores.
         limit_s: seconds for one question to the symbolic stage; None is its default.
 
     Raises:
@@ -52,49 +100,62 @@ class Farm:
             raise ConfigError(f"--workers must be at least 1, got {workers}")
         if limit_s is not None and not limit_s > 0:
             raise ConfigError(f"--limit-s must be more than 0, got {limit_s}")
-        self._kind, self._path, self._limit_s = kind, path, limit_s
+        self._task = Task(kind, path, limit_s)
+        self._most = workers or os.cpu_count() or 1
         self.total = count_cases(path)
-        asked = workers or os.cpu_count() or 1
-        chunks = -(-self.total // CHUNK)
-        self.workers = min(asked, chunks) if self.total >= MIN_CASES else 1
+        self.workers = 1
+        """Processes that judge; known when all is judged."""
 
-    def __iter__(self) -> Iterator[Judged]:
-        """Yield the verdicts in the order of the file.
+    def __iter__(self) -> Generator[Done]:
+        """Yield the verdicts, some at a time, in the order of the file.
 
         Raises:
+            ConfigError: a line has become malformed.
+            InfraError: a process for the symbolic stage can't be started.
             RunError: a worker was killed from outside.
         """
-        cases = read_cases(self._path)
-        if self.workers == 1:
-            return (judge(self._kind, case, self._limit_s) for case in cases)
-        return self._over_processes(cases)
-
-    def _over_processes(self, cases: Iterator[Case]) -> Iterator[Judged]:
-        pool = ProcessPoolExecutor(
-            self.workers,
-            mp_context=multiprocessing.get_context("spawn"),
-            initializer=_leave_interrupts_to_the_parent,
-        )
-        waiting: deque[Future[list[Judged]]] = deque()
-        try:
-            while chunk := list(itertools.islice(cases, CHUNK)):
-                waiting.append(pool.submit(_judge_all, self._kind, chunk, self._limit_s))
-                if len(waiting) >= _WINDOW * self.workers:
-                    yield from waiting.popleft().result()
-            while waiting:
-                yield from waiting.popleft().result()
-        except BrokenProcessPool as error:
-            raise RunError(
-                f"a worker of verify {self._kind} ended before its verdicts: it was killed, for "
-                "memory say; use fewer --workers"
-            ) from error
-        finally:
-            pool.shutdown(cancel_futures=True)
+        lines = read_lines(self._task.path)
+        pace = _Pace(self.total)
+        while chunk := list(itertools.islice(lines, pace.chunk())):
+            done = self._task.judge(chunk)
+            pace.add(done)
+            yield done
+            helpers = min(self._most, pace.worth())
+            if helpers > 1:
+                self.workers = helpers
+                chunks = iter(lambda: list(itertools.islice(lines, pace.chunk())), [])
+                with closing(Crew(self._task, helpers).over(chunks)) as answers:
+                    for answer in answers:
+                        pace.add(answer)
+                        yield answer
 
 
-def _judge_all(kind: str, cases: list[Case], limit_s: float | None) -> list[Judged]:
-    return [judge(kind, case, limit_s) for case in cases]
+@dataclass(slots=True)
+class _Pace:
+    """How fast it goes."""
 
+    total: int
+    done: int = 0
+    seconds: float = 0.0
+    slowest_s: float = 0.0
 
-def _leave_interrupts_to_the_parent() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    def add(self, done: Done) -> None:
+        self.done += done.tally.pairs
+        self.seconds += done.seconds
+        self.slowest_s = max(self.slowest_s, done.slowest_s)
+
+    @property
+    def per_case_s(self) -> float:
+        return max(self.seconds - self.slowest_s, 1e-6) / max(self.done - 1, 1)
+
+    def chunk(self) -> int:
+        """How many cases to judge at a time: one at first."""
+        if self.done < 2:
+            return 1
+        return max(1, min(MAX_CHUNK, int(CHUNK_S / self.per_case_s)))
+
+    def worth(self) -> int:
+        """For how many workers there is work."""
+        if self.done < 2 or self.seconds < ALONE_S:
+            return 1
+        return max(1, int((self.total - self.done) * self.per_case_s / PER_WORKER_S))

@@ -48,6 +48,16 @@ class Tally:
         else:
             self.false_positives.append(case.id)
 
+    def merge(self, other: Tally) -> None:
+        """Count what another one counted, after this one's."""
+        for reward, reasons in other.reasons.items():
+            self.reasons[reward].update(reasons)
+        self.right += other.right
+        self.false_positives += other.false_positives
+        self.false_negatives += other.false_negatives
+        self.abstained += other.abstained
+        self.abstained_equal += other.abstained_equal
+
     @property
     def pairs(self) -> int:
         return sum(count.total() for count in self.reasons.values())

@@ -14,7 +14,6 @@ from vtdata import api
 from vtdata.errors import ConfigError
 from vtdata.records import Verdict
 from vtdata.verify.cases import Case, Judged, form_of, judge, read_cases
-from vtdata.verify.farm import MIN_CASES, Farm
 from vtdata.verify.tally import Tally
 
 EQUIVALENCE = Path(__file__).parents[3] / ".." / "shared" / "cases" / "equivalence.jsonl"
@@ -45,6 +44,10 @@ def pair(gold: str, pred: str, **more: Any) -> dict[str, Any]:
         (
             '{"id": 1, "answer": "2"}',
             'no \'gold\', \'pred\' among id, answer: write {"id": 1, "gold": "1/2", "pred": "0.5"}',
+        ),
+        (
+            '{"id": 1, "gold": "2", "pred": "2", "gold": "3"}',
+            "'gold' stands there twice: write it once",
         ),
         (
             '{"id": 1, "gold": 42, "pred": "42"}',
@@ -89,9 +92,10 @@ def test_a_malformed_line_is_refused_before_work_starts(
         b'{"id": NaN, "gold": "", "pred": ""}\n',
         b'{"id": 1e999, "gold": "", "pred": ""}',
         b"[" * 100_000,
+        b'{"id": 1, "gold": "", "pred": "", "a\\n": 1, "a\\n": 2}',
         b'{"id": ' + b"1" * 5_000 + b', "gold": "", "pred": ""}',
     ],
-    ids=["utf-8", "nan", "infinite", "deep", "digits"],
+    ids=["utf-8", "nan", "infinite", "deep", "twice", "digits"],
 )
 def test_no_line_ends_in_anything_but_a_sentence(tmp_path: Path, line: bytes) -> None:
     path = tmp_path / "cases.jsonl"
@@ -237,34 +241,6 @@ def test_a_case_is_judged(
         "ms": 0,
     }
     assert 0 <= found[0]["ms"] < 10_000
-
-
-def test_results_come_in_order_whatever_the_workers(tmp_path: Path) -> None:
-    num = MIN_CASES + 70
-    ids = [None, True, "a", 1.5, *range(num - 4)]
-    path = write(
-        tmp_path / "cases.jsonl",
-        *({"id": one, "gold": str(at % 7), "pred": str(at % 5)} for at, one in enumerate(ids)),
-    )
-    assert Farm("math", path, workers=2).workers == 2
-    steps: list[tuple[int, int]] = []
-    out = tmp_path / "out.jsonl"
-    found = api.verify_cases(
-        "math", path, out=out, workers=2, progress=lambda done, total: steps.append((done, total))
-    )
-    rows = [json.loads(line) for line in out.read_text().splitlines()]
-    alone = api.verify_cases("math", path, workers=1)
-    assert [row["id"] for row in rows] == ids
-    assert [row["reward"] for row in rows] == [row["reward"] for row in alone.results]
-    assert steps == [(at, num) for at in range(1, num + 1)]
-    assert found.results == []
-    assert found.tally.reasons == alone.tally.reasons
-    assert sorted(tmp_path.iterdir()) == [path, out]
-
-
-def test_few_cases_start_no_process(tmp_path: Path) -> None:
-    path = write(tmp_path / "cases.jsonl", *(pair("1", "1") for _ in range(3)))
-    assert Farm("math", path, workers=8).workers == 1
 
 
 def test_a_tally_counts_who_agrees() -> None:
