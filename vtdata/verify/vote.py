@@ -146,7 +146,8 @@ def majority(
     joins a class because it equals a mere member. A pair that can't be decided is not joined. Each
     pair is asked about at most once; a key is compared with the first ``MAX_LEADERS`` leaders and
     members of a class only, and is undecided towards leaders beyond. What is the same as two
-    leaders, which differ, decides nothing between them: it leads a class of its own.
+    leaders, which differ, goes to the larger one; where they are equally large it decides nothing
+    between them, and leads a class of its own.
 
     The answer shown is the leader's most frequent spelling, then the shortest, then the first in
     alphabetical order.
@@ -262,7 +263,8 @@ class _Leaders:
         equals = [leader for leader, yes in zip(self.leaders, said, strict=False) if yes]
         fitting = [leader for leader in equals if self._fits(leader, group)]
         self.conflicts += len(equals) > 1 or len(fitting) < len(equals)
-        if len(equals) == 1 and fitting:
+        torn = len(equals) > 1 and equals[0].votes == equals[1].votes
+        if fitting and not torn:
             fitting[0].votes += group.votes
             self._members[fitting[0].key].append(group.answer)
             return fitting[0].key

@@ -152,6 +152,7 @@ SIGNS = (("=", True), ("?", None))
         ("aab", ["a?b"], (0, 0, 1), 0, 1),  # what nobody can decide is not joined
         ("aaabbc", ["a=b", "b=c"], (0, 0, 0, 0, 0, 1), 0, 0),  # c equals a member, no leader
         ("aaabbc", ["a=c", "b=c"], (0, 0, 0, 1, 1, 0), 1, 0),  # two leaders: the larger, flagged
+        ("aabbc", ["a=c", "b=c"], (0, 0, 1, 1, 2), 1, 0),  # equally large ones: it decides nothing
         ("aaabbc", ["a=b", "a=c", "b=c"], (0, 0, 0, 0, 0, 0), 0, 0),
         ("aaabbc", ["a=b", "a=c"], (0, 0, 0, 0, 0, 1), 1, 0),  # c is not b, which joined before
         ("aaabbc", ["a=b", "a=c", "b?c"], (0, 0, 0, 0, 0, 0), 0, 1),
