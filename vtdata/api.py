@@ -217,6 +217,42 @@ def verify_cases(
     )
 
 
+def verify_code(
+    path: str | Path,
+    *,
+    out: str | Path | Writes | None = None,
+    sandbox: str = "local",
+    workers: int | None = None,
+    weak: bool = False,
+    each: Callable[[dict[str, Any]], None] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Verified:
+    """Judge a file of ``{"id", "program", "tests"}``; see ``vtdata verify --help``.
+
+    Args:
+        path: a JSON Lines file; see ``vtdata.verify.code.cases``.
+        out: where to write the results, a JSON line each; a file is there when all are.
+        sandbox: where programs run: local, e2b, container or ``package.module:Class``.
+        workers: sandboxes at the same time; None is the number of cores.
+        weak: whether tests count that can only run beside the program, which could report for them.
+        each: called with every result, in order; without ``each`` and ``out`` all are returned.
+        progress: called with how many are done, of how many.
+
+    Raises:
+        ConfigError: an option or a line is wrong, or nothing safe works on this machine.
+        RunError: a file can't be written.
+    """
+    from vtdata.verify.code.farm import Options, verify_code_file
+
+    return verify_code_file(
+        Path(path),
+        Options(sandbox=sandbox, workers=workers, weak=weak),
+        out=Path(out) if isinstance(out, str) else out,
+        each=each,
+        progress=progress,
+    )
+
+
 def serve(model: str = "embedded", *, port: int = 8000) -> int:
     """Serve a model on loopback until interrupted; vLLM where it can run, else the CPU server."""
     from vtdata.llm.serve import serve as serve_model

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import sys
 from contextlib import redirect_stdout
@@ -14,7 +13,7 @@ import typer
 
 from vtdata import api
 from vtdata.errors import ConfigError, VtdataError
-from vtdata.shell import Stdout, tidy_end
+from vtdata.shell import Stdout, check_kind, reach_checkout, tidy_end
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -85,7 +84,7 @@ def run(
 
     Example: vtdata run recipes/toy-sft.yaml --limit 5 --set seed=3
     """
-    _reach_checkout()
+    reach_checkout()
     if dry_run:
         plan = api.plan_calls(
             recipe, out=out, settings=settings or [], limit=limit, store=store, code=not no_code
@@ -138,7 +137,7 @@ def show(
 
     Example: vtdata show recipes/toy-sft.yaml
     """
-    _reach_checkout()
+    reach_checkout()
     plan = api.show(recipe, settings=settings or [], code=not no_code)
     from vtdata.report import plan_data, plan_tree
 
@@ -156,7 +155,7 @@ def check(recipe: Recipe, settings: Sets = None, no_code: NoCode = False) -> Non
 
     Example: vtdata check recipes/toy-sft.yaml
     """
-    _reach_checkout()
+    reach_checkout()
     for line in api.check(recipe, settings=settings or [], code=not no_code):
         _console().print(f"ok  {line}", soft_wrap=True)
 
@@ -229,7 +228,7 @@ def replay(
 
     Example: vtdata replay runs/toy-sft
     """
-    _reach_checkout()
+    reach_checkout()
     found = api.replay(run, workers=workers)
     if as_json:
         _print(found)
@@ -269,9 +268,15 @@ def clean(
 
 @app.command()
 def verify(
-    kind: Annotated[str, typer.Argument(metavar="math|choice", help="How answers are compared.")],
+    kind: Annotated[
+        str, typer.Argument(metavar="math|choice|code", help="How answers are checked.")
+    ],
     cases: Annotated[
-        Path, typer.Argument(metavar="CASES.jsonl", help='Lines {"id": 1, "gold": "", "pred": ""}.')
+        Path,
+        typer.Argument(
+            metavar="CASES.jsonl",
+            help='Lines {"id", "gold", "pred"}; of code {"id", "program", "tests"}.',
+        ),
     ],
     out: Annotated[Path | None, typer.Option(help="Where to write. [default: stdout]")] = None,
     disagreements: Annotated[
@@ -288,32 +293,53 @@ def verify(
             help="Seconds for a symbolic question; a line may take three times that. [default: 4]",
         ),
     ] = None,
+    sandbox: Annotated[
+        str | None, typer.Option(help="Code: local, e2b, container. [default: local]")
+    ] = None,
+    weak: Annotated[
+        bool, typer.Option("--weak", help="Code: count tests that run beside the program.")
+    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="The summary as JSON: on stdout, or stderr without --out")
     ] = False,
 ) -> None:
-    """Judge answers against references, in a file.
+    """Judge answers against references, or programs by their tests, in a file.
 
     A pred is a bare answer or a whole response; "form": "answer" or "response" says which. A
     choice has "options" too. Out comes {"id", "reward", "reason", "extracted", "ms"}, a line for
     each, in order; reward null is: nobody could judge. With "equal": true or false in the lines
     the summary counts who agrees.
 
+    Of code, tests are an object in any form of LiveCodeBench, APPS, TACO, CodeContests, HumanEval,
+    MBPP or open-r1/codeforces, or {"inputs", "outputs", "fn_name"}. Out comes {"id", "reward",
+    "reason", "passed", "total", "verdicts", "isolation", "ms"}.
+
     Example: vtdata verify math cases.jsonl --out verdicts.jsonl
     """
     from vtdata.counted import Counted
 
+    check_kind(kind, code=sandbox or weak, answers=disagreements or limit_s)
     console = _console()
     with tidy_end(), Counted(console, f"verify {kind}") as counted:
-        found = api.verify_cases(
-            kind,
-            cases,
-            out=out or Stdout(),
-            disagreements=disagreements,
-            workers=workers,
-            limit_s=limit_s,
-            progress=counted.said,
-        )
+        if kind == "code":
+            found = api.verify_code(
+                cases,
+                out=out or Stdout(),
+                sandbox=sandbox or "local",
+                workers=workers,
+                weak=weak,
+                progress=counted.said,
+            )
+        else:
+            found = api.verify_cases(
+                kind,
+                cases,
+                out=out or Stdout(),
+                disagreements=disagreements,
+                workers=workers,
+                limit_s=limit_s,
+                progress=counted.said,
+            )
         Stdout().flush()
     if as_json:
         print(json.dumps(found.tally.data()), file=sys.stdout if out else sys.stderr)
@@ -344,16 +370,6 @@ def _console() -> Console:
 
 def _print(data: Any) -> None:
     print(json.dumps(data, indent=1, ensure_ascii=False, default=str))
-
-
-def _reach_checkout() -> None:
-    """Let ``use:`` steps be found in the current folder: last on the path, never first."""
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.append(here)
-    paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    if here not in paths:
-        os.environ["PYTHONPATH"] = os.pathsep.join([*filter(None, paths), here])
 
 
 def main() -> None:

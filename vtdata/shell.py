@@ -1,4 +1,4 @@
-"""What a command owes its shell: stdout to the last byte, and a tidy end when it is asked to go."""
+"""What a command owes its shell: stdout to the last byte, a tidy end, its folder's modules."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ import signal
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType
 
-from vtdata.errors import RunError, Stopped
+from vtdata.errors import ConfigError, RunError, Stopped
 
 
 class Stdout:
@@ -61,3 +62,25 @@ def tidy_end() -> Generator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def reach_checkout() -> None:
+    """Let ``use:`` steps be found in the current folder: last on the path, never first."""
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.append(here)
+    paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    if here not in paths:
+        os.environ["PYTHONPATH"] = os.pathsep.join([*filter(None, paths), here])
+
+
+def check_kind(kind: str, *, code: object, answers: object) -> None:
+    """Refuse options of ``verify`` that the kind has no use for.
+
+    Raises:
+        ConfigError: ``code`` or ``answers``, given options of theirs, are not what it is.
+    """
+    if kind != "code" and code:
+        raise ConfigError(f"verify {kind}: --sandbox and --weak are for code, which runs programs")
+    if kind == "code" and answers:
+        raise ConfigError("verify code: --disagreements and --limit-s are for math and choice")

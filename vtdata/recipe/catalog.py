@@ -20,6 +20,7 @@ STEPS: dict[str, dict[str, str]] = {
     },
     "queries": {
         "length": "vtdata.queries.length:Length",
+        "check_tests": "vtdata.queries.check_tests:CheckTests",
     },
     "rollouts": {
         "sample": "vtdata.rollouts.sample:Sample",

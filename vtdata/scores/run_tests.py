@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections import Counter
 from typing import Annotated, ClassVar
 
 import pyarrow as pa
 from pydantic import Field
 
-from vtdata.errors import DataError
 from vtdata.records import Query, Rollout, Verdict
 from vtdata.sandbox import Sandbox
 from vtdata.scores.rates import CUT_OFF, record
 from vtdata.steps import Async, Context, step
-from vtdata.verify.code import Judged, Tests, extract_program, judge_program, read_tests
+from vtdata.verify.code import Judged, Tests, extract_program, judge_program, read_spec
 
 KIND = "code"
 RUNS = pa.schema(
@@ -82,7 +80,7 @@ class RunTests(Async):
             return [query]
         assert ctx.sandbox is not None
         name = query.only_set(self.of)
-        tests = tests_of(query)
+        tests = read_spec(query.verifier.spec)
         programs: dict[str, list[Rollout]] = {}
         for rollout in query.rollouts_of(name):
             rollout.verdict, program = _before(rollout, tests)
@@ -116,21 +114,6 @@ class RunTests(Async):
         for count, number in counts.items():
             if number:
                 ctx.note(count, number)
-
-
-def tests_of(query: Query) -> Tests:
-    """Read the tests in the spec of a query.
-
-    Raises:
-        DataError: ``bad_tests``.
-    """
-    try:
-        spec = json.loads(query.verifier.spec or "{}")
-    except ValueError as error:
-        raise DataError("bad_tests", f"the spec is no JSON: {error}") from error
-    if not isinstance(spec, dict):
-        raise DataError("bad_tests", f"the spec is {type(spec).__name__}, need an object")
-    return read_tests(spec.get("tests") if isinstance(spec.get("tests"), dict) else spec)
 
 
 def _before(rollout: Rollout, tests: Tests) -> tuple[Verdict | None, str | None]:

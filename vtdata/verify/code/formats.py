@@ -53,6 +53,17 @@ def read_tests(row: Row) -> Tests:
     )
 
 
+def read_spec(spec: str) -> Tests:
+    """Read the tests in the spec of a query's verifier: the columns, or under ``tests``.
+
+    Raises:
+        DataError: ``bad_tests``, with what was found.
+    """
+    found = _object(spec or "{}", "spec")
+    inner = found.get("tests")
+    return read_tests(inner if isinstance(inner, Mapping) else found)
+
+
 def _format(row: Row) -> str:
     named = row.get("format")
     if named is not None:
