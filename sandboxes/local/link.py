@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import errno
-import importlib.util
-import itertools
+import functools
 import json
 import os
 import shutil
@@ -22,7 +21,7 @@ _END_S = 5.0
 _NOBODY = 64123
 _ENVIRONMENT = {
     "PATH": "/usr/bin:/bin",
-    "HOME": "/work",
+    "HOME": "/box",
     "LANG": "C.UTF-8",
     "PYTHONHASHSEED": "0",  # -I would ignore it, so the flags are given one by one
     "PYTHONDONTWRITEBYTECODE": "1",
@@ -48,23 +47,29 @@ class Refused(Exception):
 
 
 class Link:
-    """A launcher that reached a level. Blocking; made and closed in a thread.
+    """A launcher that reached a level.
 
-    Raises:
-        Refused: the kernel said no, with its errno.
+    Args:
+        level: namespaces or landlock.
+        python: the interpreter that programs run under.
+        folders: where numpy lies, see `numpy_folders`.
+        numpy: import numpy once, for programs that want it; it makes every fork larger.
     """
 
-    def __init__(self, level: str, python: str) -> None:
-        self.level = level
-        self._keys = itertools.count()
-        self._folder = _work_folder() if level == "landlock" else None
+    def __init__(self, level: str, python: str, folders: list[str], *, numpy: bool) -> None:
+        self._level = level
+        self._folder = _work_folder() if level == "landlock" else ""
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        in_main = threading.current_thread() is threading.main_thread()
         settings = {
             "level": level,
-            "shown": shown(python),
-            "work": self._folder or "",
+            "shown": [*shown(python), *folders],
+            "work": self._folder,
+            "site": str(Path(folders[0]).parent) if folders else "",
+            "preload": numpy and bool(folders),
             # The kernel's rule is about the thread that starts a child, not about its process.
-            "watched": threading.current_thread() is threading.main_thread(),
+            # Under Landlock alone the launcher has a folder to remove, and sees our end itself.
+            "watched": in_main and level == "namespaces",
         }
         with theirs:
             self._process = subprocess.Popen(
@@ -77,29 +82,26 @@ class Link:
                 pass_fds=[theirs.fileno()],
                 cwd="/",
             )  # fmt: skip
-        started = False
-        try:
-            self._control.settimeout(_START_S)
-            self.landlock = self._ready()
-            self._control.settimeout(None)
-            started = True
-        finally:
-            if not started:
-                self.close()
 
-    def _ready(self) -> int:
+    def wait(self) -> None:
+        """Wait until it serves; blocks.
+
+        Raises:
+            Refused: the kernel said no, with its errno.
+        """
+        self._control.settimeout(_START_S)
         try:
             message = self._control.recv(65536)
         except (TimeoutError, ConnectionError) as error:
-            raise Refused(self.level, errno.ETIMEDOUT, f"no answer: {error}") from error
+            raise Refused(self._level, errno.ETIMEDOUT, f"no answer: {error}") from error
+        self._control.settimeout(None)
         if not message:
-            raise Refused(self.level, errno.ECHILD, "the launcher ended without a word")
+            raise Refused(self._level, errno.ECHILD, "the launcher ended without a word")
         answer = json.loads(message)
         if "error" in answer:
-            raise Refused(self.level, answer["errno"] or 0, answer["error"])
-        if self.level == "landlock" and not answer["landlock"]:
-            raise Refused(self.level, errno.ENOSYS, "the kernel has no Landlock")
-        return answer["landlock"]
+            raise Refused(self._level, answer["errno"] or 0, answer["error"])
+        if self._level == "landlock" and not answer["landlock"]:
+            raise Refused(self._level, errno.ENOSYS, "the kernel has no Landlock")
 
     @property
     def alive(self) -> bool:
@@ -109,15 +111,21 @@ class Link:
     def pid(self) -> int:
         return self._process.pid
 
-    def submit(self, bundle: int, channel: socket.socket) -> int:
-        """Have a program run; returns the key by which it can be killed."""
-        key = next(self._keys)
-        order = json.dumps({"run": key}).encode()
-        socket.send_fds(self._control, [order], [bundle, channel.fileno()])
-        return key
+    def open_cell(self) -> socket.socket:
+        """Have a cell made; returns its channel, at whose end it ends.
 
-    def kill(self, key: int) -> None:
-        self._control.send(json.dumps({"kill": key}).encode())
+        Raises:
+            OSError: the launcher is gone.
+        """
+        ours, theirs = socket.socketpair()
+        with theirs:
+            try:
+                socket.send_fds(self._control, [b"c"], [theirs.fileno()])
+            except OSError:
+                ours.close()
+                raise
+        ours.settimeout(0)
+        return ours
 
     def close(self) -> None:
         """End the launcher and with it all programs; blocks until it is gone."""
@@ -127,7 +135,7 @@ class Link:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-        if self._folder is not None:
+        if self._folder:
             shutil.rmtree(self._folder, ignore_errors=True)
 
 
@@ -149,11 +157,14 @@ def shown(python: str) -> list[str]:
     return [path for path in (*_SHOWN, prefix) if Path(path).exists()]
 
 
-def numpy_folders() -> list[str]:
-    """Where numpy lies, with the libraries beside it; empty without it."""
-    found = importlib.util.find_spec("numpy")
-    if found is None or found.origin is None:
+@functools.cache
+def numpy_folders(python: str) -> list[str]:
+    """Where numpy lies, with the libraries beside it; empty where this Python can't import it."""
+    asker = sys.executable if python == interpreter() else python
+    asks = "import importlib.util as u; found = u.find_spec('numpy'); print(found.origin or '')"
+    said = subprocess.run([asker, "-I", "-c", asks], capture_output=True, text=True, check=False)
+    if said.returncode != 0 or not said.stdout.strip():
         return []
-    package = Path(found.origin).parent
+    package = Path(said.stdout.strip()).parent
     libraries = package.with_name("numpy.libs")
     return [str(path) for path in (package, libraries) if path.is_dir()]

@@ -35,7 +35,7 @@ from tests.sandboxes.hostile import (
     REACHING,
     SECRETS,
 )
-from tests.sandboxes.programs import HONEST, NUMPY, Program
+from tests.sandboxes.programs import HONEST, NUMPY, Program, check
 from vtdata.sandbox import Limits, Outcome, Sandbox
 
 STOPS = {
@@ -118,19 +118,6 @@ def descriptors() -> int:
 def mounts() -> int:
     table = Path("/proc/self/mountinfo")
     return len(table.read_text().splitlines()) if table.exists() else 0
-
-
-def check(program: Program, outcome: Outcome) -> None:
-    """Hold an outcome against what the program's table says."""
-    about = f"{program.name}: {outcome.state} {outcome.detail} {outcome.exit_code} " + str(
-        (outcome.stdout[-600:], outcome.stderr[-600:])
-    )
-    assert outcome.state in program.states, about
-    if program.stdout is not None and "output_limit" not in program.states:
-        assert outcome.stdout == program.stdout, about
-    if program.exit_code is not None:
-        assert outcome.exit_code == program.exit_code, about
-    assert b"REACHED" not in outcome.stdout, about
 
 
 def _named(programs: Sequence[Program]) -> list[object]:

@@ -412,8 +412,12 @@ print(found)
 
 LEAVES_TRACES = """
 import os
-left = [os.path.join(place, name) for place in ('.', '/tmp', '/dev/shm')
-        if os.path.isdir(place) for name in os.listdir(place)]
+left = []
+for place in ('.', '/tmp', '/dev/shm'):
+    try:
+        left += os.listdir(place)
+    except OSError:
+        pass  # it can't leave anything there either
 print(left)
 if os.getuid() != 0:
     os.makedirs('a/' * 60)
@@ -425,7 +429,7 @@ if os.getuid() != 0:
 LOOKS_AROUND = """
 import ctypes, re, sys
 own = input()
-found = set()
+found = {own}
 frame = sys._getframe()
 while frame is not None:
     for name, value in list(frame.f_locals.items()):
@@ -433,7 +437,11 @@ while frame is not None:
             found.add(str(value))
     frame = frame.f_back
 pattern = re.compile(b'[a]-secret-input-[0-9a-f]{32}')
-for line in open('/proc/self/maps'):
+try:
+    maps = list(open('/proc/self/maps'))
+except OSError:
+    maps = []  # nor can it be found where to look
+for line in maps:
     span, mode, *_ = line.split()
     if 'rw' not in mode:
         continue

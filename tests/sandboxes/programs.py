@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from textwrap import dedent
 
-from vtdata.sandbox import Limits, State
+from vtdata.sandbox import Limits, Outcome, State
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,19 @@ class Program:
     limits: Limits = field(
         default_factory=lambda: Limits(cpu_s=10, wall_s=40, memory_mib=512, output_mib=16)
     )
+
+
+def check(program: Program, outcome: Outcome) -> None:
+    """Hold an outcome against what the program's table says."""
+    about = f"{program.name}: {outcome.state} {outcome.detail} {outcome.exit_code} " + str(
+        (outcome.stdout[-600:], outcome.stderr[-600:])
+    )
+    assert outcome.state in program.states, about
+    if program.stdout is not None and "output_limit" not in program.states:
+        assert outcome.stdout == program.stdout, about
+    if program.exit_code is not None:
+        assert outcome.exit_code == program.exit_code, about
+    assert b"REACHED" not in outcome.stdout, about
 
 
 def honest(

@@ -1,4 +1,4 @@
-"""The launcher: a clean interpreter that enters the sandbox and forks a cell per program.
+"""The launcher: a clean interpreter that enters the sandbox and forks cells for programs.
 
 Started by the host with one socket. Two processes remain: this one, which only waits, and the
 first one of the new namespaces; when that one ends, the kernel ends all that came from it.
@@ -6,7 +6,9 @@ first one of the new namespaces; when that one ends, the kernel ends all that ca
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import importlib
 import json
 import os
 import signal
@@ -29,22 +31,28 @@ def main() -> None:
     plan = jail.Plan(**settings)
     if watched:
         kernel.die_with_parent()
+    _offer_numpy(plan)
     os.setpriority(os.PRIO_PROCESS, 0, max(_NICE, os.getpriority(os.PRIO_PROCESS, 0)))
     try:
         if plan.level == "namespaces":
             jail.separate(plan)
         else:
             jail.drop_root()
+            jail.open_to_all(plan)
         if watched:
             kernel.die_with_parent()  # a change of user takes it back
         pid = os.fork()
         if pid == 0:
             _enter(plan, control)
     except OSError as error:
-        _send(control, {"errno": error.errno, "error": str(error)})
+        _send(control, {"errno": error.errno, "error": error.strerror or str(error)})
         sys.exit(1)
     control.close()
     _, status = os.waitpid(pid, 0)
+    if plan.work:
+        jail.empty(plan.work)
+        with contextlib.suppress(OSError):  # the host removes it too, and may be first
+            os.rmdir(plan.work)
     sys.exit(os.waitstatus_to_exitcode(status) & 0xFF)
 
 
@@ -58,7 +66,7 @@ def _enter(plan: jail.Plan, control: socket.socket) -> None:
         kernel.no_new_privileges()
         kernel.set_dumpable(0)
     except OSError as error:
-        _send(control, {"errno": error.errno, "error": str(error)})
+        _send(control, {"errno": error.errno, "error": error.strerror or str(error)})
         os._exit(1)
     _hide()
     gc.collect()
@@ -66,6 +74,14 @@ def _enter(plan: jail.Plan, control: socket.socket) -> None:
     gc.disable()
     _send(control, {"landlock": kernel.landlock_version()})
     _serve(plan, control)
+
+
+def _offer_numpy(plan: jail.Plan) -> None:
+    """Make numpy importable, and import it here where programs are known to want it."""
+    if plan.site:
+        sys.path.append(plan.site)
+    if plan.preload:
+        importlib.import_module("numpy")
 
 
 def _hide() -> None:
@@ -80,48 +96,39 @@ def _send(control: socket.socket, message: dict[str, object]) -> None:
 
 
 def _serve(plan: jail.Plan, control: socket.socket) -> None:
-    """Start a cell per program until the host is gone."""
-    cells: dict[int, int] = {}
+    """Make a cell for every channel that the host sends, until the host is gone."""
+    cells: set[int] = set()
 
     def reap(*_: object) -> None:
         while cells:
             pid, _status = os.waitpid(-1, os.WNOHANG)
             if pid == 0:
                 return
-            for key in [key for key, cell in cells.items() if cell == pid]:
-                del cells[key]
+            cells.discard(pid)
 
     signal.signal(signal.SIGCHLD, reap)
     while True:
-        message, fds, _, _ = socket.recv_fds(control, 4096, 2)
+        message, fds, _, _ = socket.recv_fds(control, 1, 1)
         if not message:
             os._exit(0)
-        order = json.loads(message)
-        if "kill" in order:
-            pid = cells.get(order["kill"])
-            if pid is not None:
-                os.kill(pid, signal.SIGKILL)
-            continue
         signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
         try:
-            cells[order["run"]] = _cell(plan, control, fds)
+            cells.add(_cell(plan, control, fds[0]))
         except OSError as error:
             sys.stderr.write(f"no cell for a program: {error}\n")
         finally:
-            for fd in fds:
-                os.close(fd)  # the host sees the end of its channel
+            os.close(fds[0])  # the host sees the end of its channel
             signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGCHLD])
 
 
-def _cell(plan: jail.Plan, control: socket.socket, fds: list[int]) -> int:
-    bundle, channel = fds
+def _cell(plan: jail.Plan, control: socket.socket, channel: int) -> int:
     pid = kernel.clone(_CLOSED if plan.level == "namespaces" else 0)
     if pid == 0:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGCHLD])
         control.close()
         kernel.die_with_parent()
-        supervise.supervise(plan, bundle, socket.socket(fileno=channel))
+        supervise.supervise(plan, socket.socket(fileno=channel))
     return pid
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ import kernel
 
 NOBODY = 64123
 """Who programs are where we are root; ours: a number that is unlikely to be anyone's."""
-WORK = "/work"
+WORK = "/box"
 _STAGE = "/tmp"
 _DEVICES = ("null", "zero", "urandom", "random")
 _LINKS = {"fd": "/proc/self/fd", "stdin": "fd/0", "stdout": "fd/1", "stderr": "fd/2"}
@@ -31,15 +32,39 @@ class Plan:
     """Folders and files that programs can read."""
     work: str
     """Where programs get their folders; unused with namespaces."""
+    site: str
+    """The folder that numpy is imported from; empty without it."""
+    preload: bool
+    """Import numpy before anything is forked."""
+
+
+def is_root() -> bool:
+    """Whether there is a user to become: in a user namespace of one user there is none."""
+    if os.geteuid() != 0:
+        return False
+    with open("/proc/self/uid_map") as file:
+        spans = [[int(word) for word in line.split()] for line in file]
+    return any(first <= NOBODY < first + count for first, _, count in spans)
 
 
 def drop_root() -> None:
     """Become nobody, where we are root: the kernel does not hold limits against uid 0."""
-    if os.geteuid() == 0:
+    if is_root():
         os.setgroups([])
         os.setresgid(NOBODY, NOBODY, NOBODY)
         os.setresuid(NOBODY, NOBODY, NOBODY)
     kernel.set_dumpable(1)  # else the maps of the new namespace are root's
+
+
+def open_to_all(plan: Plan) -> None:
+    """Refuse to go on where nobody can't read what programs need.
+
+    Raises:
+        OSError: EACCES, with the folder.
+    """
+    for path in plan.shown:
+        if not os.access(path, os.R_OK):
+            raise OSError(errno.EACCES, f"uid {os.geteuid()} can't read {path}")
 
 
 def separate(plan: Plan) -> None:
@@ -49,7 +74,7 @@ def separate(plan: Plan) -> None:
     """
     user, group = os.geteuid(), os.getegid()
     spaces = kernel.NEWUSER | kernel.NEWNET | kernel.NEWIPC | kernel.NEWUTS | kernel.NEWPID
-    if user == 0:
+    if is_root():
         kernel.unshare(kernel.NEWNS)
         _stage(plan)
         drop_root()
@@ -143,32 +168,49 @@ def _mount_proc(target: str) -> None:
 
 
 class Cell:
-    """The private part of one program: its working folder, and what it may touch.
+    """Where one program after the other works, each in an empty folder.
 
     Args:
         plan: the level and the folders.
-        disk_mib: the size of the folder; held with namespaces only.
     """
 
-    def __init__(self, plan: Plan, disk_mib: int) -> None:
+    def __init__(self, plan: Plan) -> None:
         self._plan = plan
-        self._size = disk_mib
+        self._size = 0
         self._ruleset: int | None = None
-        self._stamp = 0
+        self._untouched: tuple[int, ...] = ()
         self._folder = WORK
         if plan.level == "namespaces":
             _mount_proc("/proc")
         else:
             self._folder = f"{plan.work}/{os.getpid()}"
             os.mkdir(self._folder, 0o700)
-        self._furnish()
 
-    def _furnish(self) -> None:
-        if self._plan.level == "namespaces":
-            limits = f"mode=700,size={self._size}m,nr_inodes={_INODES}"
+    def furnish(self, disk_mib: int) -> None:
+        """Have an empty folder of this size; held with namespaces only."""
+        if disk_mib != self._size:
+            self._renew(disk_mib)
+
+    def clean(self) -> None:
+        """Have an empty folder, if the last run touched its own."""
+        if _look(".") != self._untouched:
+            self._renew(self._size)
+
+    def _renew(self, disk_mib: int) -> None:
+        if self._ruleset is not None:
+            os.close(self._ruleset)
+            self._ruleset = None
+        if self._plan.level != "namespaces":
+            empty(self._folder)
+        else:
+            os.chdir("/")
+            if self._size:
+                kernel.unmount(WORK)
+            limits = f"mode=700,size={disk_mib}m,nr_inodes={_INODES}"
             kernel.mount("tmpfs", WORK, "tmpfs", kernel.NOSUID | kernel.NODEV, limits)
+        self._size = disk_mib
         os.chdir(self._folder)
-        self._stamp = os.stat(".").st_ctime_ns
+        self._untouched = _look(".")
         if kernel.landlock_version():
             self._ruleset = kernel.landlock_ruleset(self._rules())
 
@@ -180,24 +222,10 @@ class Cell:
         shown = [(p, _READ if os.path.isdir(p) else 4) for p in self._plan.shown]
         return [*shown, *devices, work]
 
-    def clean(self) -> None:
-        """Give the next program an empty folder, if the last one touched its own."""
-        if os.stat(".").st_ctime_ns == self._stamp:
-            return
-        if self._ruleset is not None:
-            os.close(self._ruleset)
-            self._ruleset = None
-        if self._plan.level == "namespaces":
-            os.chdir("/")
-            kernel.unmount(WORK)
-        else:
-            _empty(self._folder)
-        self._furnish()
-
     def close(self) -> None:
         """Leave no folder; with namespaces it goes with the mount."""
         if self._plan.level != "namespaces":
-            _empty(self._folder)
+            empty(self._folder)
             os.rmdir(self._folder)
 
     def lock(self) -> None:
@@ -208,7 +236,20 @@ class Cell:
             kernel.landlock_enforce(self._ruleset)
 
 
-def _empty(folder: str) -> None:
+def _look(folder: str) -> tuple[int, ...]:
+    """What changes when anything is made in a folder; its time alone may lag by a tick."""
+    seen = os.stat(folder)
+    return (seen.st_mode, seen.st_size, seen.st_nlink, seen.st_ctime_ns, _entries(folder))
+
+
+def _entries(folder: str) -> int:
+    try:
+        return len(os.listdir(folder))
+    except PermissionError:
+        return -1  # closed by the program
+
+
+def empty(folder: str) -> None:
     """Remove what is in a folder that a hostile program filled; never follows a link."""
     with contextlib.suppress(OSError):
         os.chmod(folder, 0o700)

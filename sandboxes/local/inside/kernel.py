@@ -9,6 +9,7 @@ import ctypes
 import os
 import platform
 import signal
+import struct
 from typing import NoReturn
 
 MACHINE = platform.machine()
@@ -23,6 +24,9 @@ _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS, _PR_CAPBSET_DROP = 1,
 _CLONE, _PIVOT_ROOT, _SECCOMP, _CAPSET = (56, 155, 317, 126) if X86 else (220, 41, 277, 91)
 _LANDLOCK_CREATE, _LANDLOCK_RULE, _LANDLOCK_SELF, _MOUNT_SETATTR = 444, 445, 446, 442
 _LAST_CAPABILITY = 63
+
+_CAPABILITY_VERSION = struct.pack("=Ii", 0x20080522, 0)
+_NO_CAPABILITIES = bytes(24)
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _holding_gil = ctypes.PyDLL(None, use_errno=True)
@@ -127,8 +131,7 @@ def drop_bounding() -> None:
 
 def drop_capabilities() -> None:
     """Give up all that root may do, inside the namespace too."""
-    header = (ctypes.c_uint32 * 2)(0x20080522, 0)
-    _syscall("capset", _CAPSET, header, (ctypes.c_uint32 * 6)())
+    _syscall("capset", _CAPSET, _CAPABILITY_VERSION, _NO_CAPABILITIES)
 
 
 def close_from(first: int) -> None:
@@ -139,13 +142,9 @@ def close_from(first: int) -> None:
 
 def install_filter(program: bytes) -> None:
     """Put a seccomp filter on this thread; it can't be taken off."""
-    code = ctypes.create_string_buffer(program, len(program))
-
-    class Program(ctypes.Structure):
-        _fields_ = [("length", ctypes.c_ushort), ("code", ctypes.c_void_p)]
-
-    whole = Program(len(program) // 8, ctypes.addressof(code))
-    _syscall("seccomp", _SECCOMP, 1, 0, ctypes.byref(whole))
+    address = ctypes.cast(ctypes.c_char_p(program), ctypes.c_void_p).value
+    whole = struct.pack("@HP", len(program) // 8, address)
+    _syscall("seccomp", _SECCOMP, 1, 0, whole)
 
 
 def landlock_version() -> int:

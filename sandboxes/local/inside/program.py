@@ -19,9 +19,12 @@ from typing import Any
 import kernel
 from jail import Cell
 
+OUT_OF_MEMORY = b"MemoryError\n"
 _MIB = 1 << 20
 _STACK_BYTES = 120 * _MIB
 """The kernel keeps 128 MiB free below the stack of the first process (ours: a little less)."""
+_CALLS = 2 if sys.version_info < (3, 12) else 0
+"""Calls of ours below the program that are no frames; before 3.12 they count as recursion."""
 _FILES = 128
 _THREADS = 512
 _CACHE = 3
@@ -94,7 +97,7 @@ def run(source: bytes, *, cached: bool) -> None:
             sys.modules["__main__"] = main
             sys.argv = ["main.py"]
             gc.enable()
-            sys.setrecursionlimit(sys.getrecursionlimit() + _depth())
+            sys.setrecursionlimit(sys.getrecursionlimit() + _depth() + _CALLS)
             exec(code, main.__dict__)
         script.end()
     finally:
@@ -150,7 +153,7 @@ class _Script:
         elif isinstance(error, SystemExit):
             self.status = _exit_status(error)
         elif isinstance(error, MemoryError):
-            write(2, b"MemoryError\n")  # for a traceback there may be no memory
+            write(2, OUT_OF_MEMORY)  # for a traceback there may be no memory
         else:
             trace = trace and trace.tb_next
             (sys.excepthook or self._hook)(kind, error.with_traceback(trace), trace)

@@ -1,7 +1,7 @@
 """The first process of a cell: forks a run per input, watches it, and tells the host.
 
-It never looks at a program's text and sees its output as bytes only. What it holds for one run is
-not in the memory of the next but for what went through its pipes.
+Neither a program's text nor what it reads or prints passes its memory, which the next program gets
+a copy of: the kernel moves them from file to file.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from jail import Cell, Plan
 FRAME = struct.Struct("<BiddQQQ")
 """How it ended, exit code, CPU and wall seconds, peak KiB, bytes of output and of errors."""
 ENDINGS = ("exit", "cpu", "wall", "output", "memory", "broken")
-NOT_LOCKED = 117
-"""A run that could not be locked down ends so, before the program begins; ours."""
 _MIB = 1 << 20
 _CHUNK = 1 << 18
-_KEEP_ERRORS = 1 << 15
+_KEEP_ERRORS = 1 << 16
+"""Bytes of the errors that are told: the last ones, where the traceback is (ours)."""
 _GROW = 0x000F  # F_SEAL_SEAL | SHRINK | GROW | WRITE
 _ADD_SEALS = 1033
+_SPLICE_NONBLOCK = 2
 _TICK_S = 0.002
 
 
@@ -54,26 +54,49 @@ def read_job(bundle: int) -> tuple[Job, int]:
     return Job(**json.loads(os.pread(bundle, size, 8))), 8 + size
 
 
-def supervise(plan: Plan, bundle: int, channel: socket.socket) -> None:
-    """Run a program on all its inputs, one after the other. Does not return."""
+def supervise(plan: Plan, channel: socket.socket) -> None:
+    """Run one program after the other, each on all its inputs. Does not return."""
     status = 1
     try:
-        job, at = read_job(bundle)
-        source = os.pread(bundle, job.source_bytes, at)
-        at += job.source_bytes
-        cell = Cell(plan, job.disk_mib)
-        cache = os.memfd_create("code") if len(job.input_bytes) > 1 else None
-        for size in job.input_bytes:
-            run = _start(cell, job, source, _input(bundle, at, size), cache)
-            at += size
-            _report(channel, _watch(run, job, channel))
-            cell.clean()
+        cell = Cell(plan)
+        captures = _Captures(os.memfd_create("stdout"), os.memfd_create("stderr"), os.eventfd(0))
+        while True:
+            message, fds, _, _ = socket.recv_fds(channel, 1, 1)
+            if not message:
+                break
+            _run_all(cell, captures, fds[0], channel)
+            os.close(fds[0])
         cell.close()
         status = 0
     except BrokenPipeError:
         status = 0  # the host has no more use for it
     finally:
         os._exit(status)
+
+
+def _run_all(cell: Cell, captures: _Captures, bundle: int, channel: socket.socket) -> None:
+    job, source_at = read_job(bundle)
+    cell.furnish(job.disk_mib)
+    cache = os.memfd_create("code") if len(job.input_bytes) > 1 else None
+    at = source_at + job.source_bytes
+    for size in job.input_bytes:
+        stdin = _input(bundle, at, size)
+        at += size
+        run = _start(cell, job, (bundle, source_at), (stdin, captures.locked, cache))
+        _report(channel, captures, _watch(run, job, captures, channel))
+        cell.clean()
+    if cache is not None:
+        os.close(cache)
+
+
+@dataclass(frozen=True, slots=True)
+class _Captures:
+    """Files in memory for what comes out of a run, used again and again."""
+
+    stdout: int
+    stderr: int
+    locked: int
+    """An event that a run raises once it is locked down, and closes before the program begins."""
 
 
 @dataclass(slots=True)
@@ -84,31 +107,41 @@ class _Run:
     begun: float
 
 
-def _start(cell: Cell, job: Job, source: bytes, stdin: int, cache: int | None) -> _Run:
-    out, to_out = os.pipe2(os.O_CLOEXEC)
-    err, to_err = os.pipe2(os.O_CLOEXEC)
+def _start(cell: Cell, job: Job, source: tuple[int, int], fds: tuple[int, int, int | None]) -> _Run:
+    stdin, locked, cache = fds
+    out, to_out = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+    err, to_err = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+    os.set_blocking(to_out, True)
+    os.set_blocking(to_err, True)
     begun = time.monotonic()
     pid = os.fork()
     if pid == 0:
-        _become(cell, job, source, (stdin, to_out, to_err, cache))
+        _become(cell, job, source, (stdin, to_out, to_err, cache), locked)
     for fd in (stdin, to_out, to_err):
         os.close(fd)
-    os.set_blocking(out, False)
-    os.set_blocking(err, False)
     return _Run(pid, out, err, begun)
 
 
-def _become(cell: Cell, job: Job, source: bytes, fds: tuple[int, int, int, int | None]) -> None:
+def _become(
+    cell: Cell,
+    job: Job,
+    source: tuple[int, int],
+    fds: tuple[int, int, int, int | None],
+    locked: int,
+) -> None:
     """Turn this process into a run of the program; never returns."""
     try:
+        bundle, at = source
+        text = os.pread(bundle, job.source_bytes, at)
         os.setsid()
         program.lock(cell)
-        program.take_streams(*fds)
-        program.set_limits(job.cpu_s, job.memory_mib, job.disk_mib)
         kernel.install_filter(filters.program_filter(os.getpid()))
-        program.run(source, cached=fds[3] is not None)
+        program.set_limits(job.cpu_s, job.memory_mib, job.disk_mib)
+        os.eventfd_write(locked, 1)
+        program.take_streams(*fds)
+        program.run(text, cached=fds[3] is not None)
     finally:
-        os._exit(NOT_LOCKED)
+        os._exit(1)
 
 
 def _input(bundle: int, at: int, size: int) -> int:
@@ -122,37 +155,27 @@ def _input(bundle: int, at: int, size: int) -> int:
     return stdin
 
 
-class _Output:
-    """What came out of one stream so far."""
+@dataclass(slots=True)
+class _Stream:
+    """One stream of a run on its way into its file; its bytes never pass our memory."""
 
-    def __init__(self, fd: int, keep: int | None) -> None:
-        self.fd = fd
-        self.total = 0
-        self._keep = keep
-        self._parts: list[bytes] = []
-        self._tail = b""
+    pipe: int
+    file: int
+    total: int = 0
 
-    def read(self, most: int) -> bool:
+    def take(self, most: int) -> bool:
         """Take what is there; returns whether more may come. Stops beyond ``most`` bytes."""
         while self.total <= most:
             try:
-                data = os.read(self.fd, _CHUNK)
+                moved = os.splice(
+                    self.pipe, self.file, _CHUNK, offset_dst=self.total, flags=_SPLICE_NONBLOCK
+                )
             except BlockingIOError:
                 return True
-            if not data:
+            if not moved:
                 return False
-            self.total += len(data)
-            if self._keep is None:
-                self._parts.append(data)
-            elif len(self._parts) == 0 or sum(map(len, self._parts)) < self._keep:
-                self._parts.append(data[: self._keep])
-                self._tail = data[self._keep :][-self._keep :]
-            else:
-                self._tail = (self._tail + data)[-self._keep :]
+            self.total += moved
         return False
-
-    def text(self) -> bytes:
-        return b"".join(self._parts) + self._tail
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,31 +185,34 @@ class _Ending:
     cpu_s: float
     wall_s: float
     rss_kib: int
-    stdout: bytes
-    stderr: bytes
+    stdout_bytes: int
+    stderr_bytes: int
 
 
-def _watch(run: _Run, job: Job, channel: socket.socket) -> _Ending:
+def _watch(run: _Run, job: Job, captures: _Captures, channel: socket.socket) -> _Ending:
     """Follow a run to its end, and end it where a limit is passed."""
     most = job.output_mib * _MIB
-    outputs = {run.stdout: _Output(run.stdout, None), run.stderr: _Output(run.stderr, _KEEP_ERRORS)}
+    streams = {
+        run.stdout: _Stream(run.stdout, captures.stdout),
+        run.stderr: _Stream(run.stderr, captures.stderr),
+    }
     ended = os.pidfd_open(run.pid)
     poller = select.poll()
-    for fd in (ended, channel.fileno(), *outputs):
+    for fd in (ended, channel.fileno(), *streams):
         poller.register(fd, select.POLLIN)
     how, left_s, ready = "exit", _TICK_S, set[int]()
     while how == "exit" and ended not in ready:
         ready = {fd for fd, _ in poller.poll(max(left_s, _TICK_S) * 1e3)}
         if channel.fileno() in ready:
             raise BrokenPipeError(errno.EPIPE, "the host is gone")
-        for fd in ready & outputs.keys():
-            if not outputs[fd].read(most):
+        for fd in ready & streams.keys():
+            if not streams[fd].take(most):
                 poller.unregister(fd)
         how, left_s = _limits(run, job)
-        if any(output.total > most for output in outputs.values()):
+        if any(stream.total > most for stream in streams.values()):
             how = "output"
     os.close(ended)
-    return _end(run, job, how, (outputs[run.stdout], outputs[run.stderr]))
+    return _end(run, job, how, captures, (streams[run.stdout], streams[run.stderr]))
 
 
 def _limits(run: _Run, job: Job) -> tuple[str, float]:
@@ -197,43 +223,64 @@ def _limits(run: _Run, job: Job) -> tuple[str, float]:
     return how, min(cpu_s, wall_s)
 
 
-def _end(run: _Run, job: Job, how: str, outputs: tuple[_Output, _Output]) -> _Ending:
+def _end(
+    run: _Run, job: Job, how: str, captures: _Captures, streams: tuple[_Stream, _Stream]
+) -> _Ending:
     most = job.output_mib * _MIB
     os.kill(run.pid, signal.SIGKILL)  # to a process that has ended it does nothing
     _, status, usage = os.wait4(run.pid, 0)
     wall_s = time.monotonic() - run.begun
-    for output in outputs:
-        output.read(most)
-        os.close(output.fd)
-        if output.total > most:
+    for stream in streams:
+        stream.take(most)
+        os.close(stream.pipe)
+        if stream.total > most:
             how = "output"
     cpu_s = usage.ru_utime + usage.ru_stime
+    exit_code = os.waitstatus_to_exitcode(status)
     if how == "exit" and cpu_s > job.cpu_s:
         how = "cpu"
-    exit_code = os.waitstatus_to_exitcode(status)
-    if how == "exit" and exit_code == NOT_LOCKED:
-        how = "broken"
-    errors = outputs[1].text()
-    if how == "exit" and exit_code == 1 and _out_of_memory(errors):
+    if how == "exit" and exit_code == 1 and _out_of_memory(streams[1]):
         how = "memory"
-    text = outputs[0].text()[:most]
-    return _Ending(how, exit_code, cpu_s, wall_s, usage.ru_maxrss, text, errors)
+    if not _was_locked(captures.locked):
+        how = "broken"
+    lengths = (min(stream.total, most) for stream in streams)
+    return _Ending(how, exit_code, cpu_s, wall_s, usage.ru_maxrss, *lengths)
 
 
-def _out_of_memory(errors: bytes) -> bool:
-    """Whether the last line names a MemoryError, of Python or of numpy."""
-    lines = errors.rstrip().rsplit(b"\n", 1)
-    return lines[-1].split(b":")[0].endswith(b"MemoryError")
+def _was_locked(locked: int) -> bool:
+    try:
+        return os.eventfd_read(locked) == 1
+    except BlockingIOError:
+        return False
 
 
-def _report(channel: socket.socket, end: _Ending) -> None:
+def _out_of_memory(errors: _Stream) -> bool:
+    """Whether the last line is what a run writes for a MemoryError that nothing caught."""
+    size = len(program.OUT_OF_MEMORY)
+    if errors.total < size:
+        return False
+    return os.pread(errors.file, size, errors.total - size) == program.OUT_OF_MEMORY
+
+
+def _report(channel: socket.socket, captures: _Captures, end: _Ending) -> None:
+    errors = min(end.stderr_bytes, _KEEP_ERRORS)
     head = FRAME.pack(
         ENDINGS.index(end.how),
         end.exit_code,
         end.cpu_s,
         end.wall_s,
         end.rss_kib,
-        len(end.stdout),
-        len(end.stderr),
+        end.stdout_bytes,
+        errors,
     )
-    channel.sendall(head + end.stdout + end.stderr)
+    channel.sendall(head)
+    _pour(channel, captures.stdout, 0, end.stdout_bytes)
+    _pour(channel, captures.stderr, end.stderr_bytes - errors, errors)
+    for file in (captures.stdout, captures.stderr):
+        os.ftruncate(file, 0)
+
+
+def _pour(channel: socket.socket, file: int, at: int, size: int) -> None:
+    end = at + size
+    while at < end:
+        at += os.sendfile(channel.fileno(), file, at, end - at)

@@ -1,0 +1,111 @@
+"""A cell as the host sees it: a channel into which programs go, and out of which outcomes come."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+import struct
+from collections.abc import Sequence
+
+from vtdata.sandbox import Limits, Outcome, State
+
+_FRAME = struct.Struct("<BiddQQQ")
+_STATES: tuple[State, ...] = (
+    "ok", "time_limit", "time_limit", "output_limit", "memory_limit", "sandbox_error",
+)  # fmt: skip
+_DETAILS = ("", "CPU time", "wall time", "", "", "the process could not be locked down")
+_GRACE_S = 20.0
+"""How long after its wall limit a run may be silent before its cell is taken for dead."""
+
+
+class Cell:
+    """One cell; a program at a time.
+
+    Args:
+        channel: the socket to it, not blocking.
+    """
+
+    def __init__(self, channel: socket.socket) -> None:
+        self.used = 0
+        self.calm = True
+        """No run in it had to be ended."""
+        self._channel = channel
+
+    def send(self, bundle: int) -> None:
+        """Hand a program in, and close its file here.
+
+        Raises:
+            OSError: the cell is gone.
+        """
+        self.used += 1
+        try:
+            socket.send_fds(self._channel, [b"p"], [bundle])
+        finally:
+            os.close(bundle)
+
+    async def outcome(self, limits: Limits, isolation: str) -> Outcome:
+        """Wait for what became of the next input.
+
+        Raises:
+            TimeoutError: the cell is silent for much longer than the wall limit.
+            EOFError: it ended.
+        """
+        async with asyncio.timeout(limits.wall_s + _GRACE_S):
+            head = _FRAME.unpack(await self._read(_FRAME.size))
+            how, exit_code, cpu_s, wall_s, rss_kib, out_bytes, err_bytes = head
+            stdout = bytes(await self._read(out_bytes))
+            stderr = bytes(await self._read(err_bytes))
+        state = _STATES[how]
+        if state == "ok" and exit_code != 0:
+            state = "runtime_error"
+        self.calm = self.calm and exit_code >= 0
+        return Outcome(
+            state,
+            stdout,
+            stderr,
+            exit_code,
+            cpu_s,
+            wall_s,
+            isolation,
+            _DETAILS[how],
+            rss_kib / 1024,
+        )
+
+    async def _read(self, size: int) -> bytearray:
+        loop = asyncio.get_running_loop()
+        data = bytearray(size)
+        view = memoryview(data)
+        while view:
+            count = await loop.sock_recv_into(self._channel, view)
+            if not count:
+                raise EOFError("its supervisor ended")
+            view = view[count:]
+        return data
+
+    def close(self) -> None:
+        """Let it go; it ends, with what runs in it."""
+        self._channel.close()
+
+
+def pack(source: str, inputs: Sequence[bytes], limits: Limits) -> int:
+    """Write a program and what it reads into one file in memory; returns its number."""
+    text = source.encode("utf-8", "surrogatepass")
+    head = {
+        "source_bytes": len(text),
+        "input_bytes": [len(data) for data in inputs],
+        "cpu_s": limits.cpu_s,
+        "wall_s": limits.wall_s,
+        "memory_mib": limits.memory_mib,
+        "output_mib": limits.output_mib,
+        "disk_mib": limits.disk_mib,
+    }
+    encoded = json.dumps(head).encode()
+    fd = os.memfd_create("program")
+    with open(fd, "wb", closefd=False) as file:
+        file.write(len(encoded).to_bytes(8, "little"))
+        file.write(encoded)
+        file.write(text)
+        file.writelines(inputs)
+    return fd
