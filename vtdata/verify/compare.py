@@ -279,7 +279,16 @@ class Comparison(Cascade):
     def congruence_and_scalar(self, a: Congruence, b: Scalar) -> bool | None:
         """``x = 3 (mod 7)`` and 3: the residue, as it is written."""
         found = self.nodes(a.residue, b.node)
-        if found is not True or self.policy.names == "strict":
+        residue, modulus = formed(a.residue), formed(a.modulus)
+        smallest = (
+            residue is not None
+            and modulus is not None
+            and residue.value is not None
+            and modulus.value is not None
+            and 0 <= residue.value < modulus.value
+        )
+        if found is not True or not smallest or self.policy.names == "strict":
+            self.open("not_comparable")
             return False if found is False else None
         return True
 

@@ -15,6 +15,7 @@ from vtdata.verify.algebra.tokens import ProseError, UnreadableError, is_prose
 from vtdata.verify.algebra.tree import Node, has, minus, num, signed
 from vtdata.verify.normal import CACHED_CHARS, MAX_CHARS, normal
 from vtdata.verify.reading import words
+from vtdata.verify.reading.based import based
 from vtdata.verify.reading.matrix import matrix
 from vtdata.verify.reading.plain import plain_number
 from vtdata.verify.reading.quantity import quantity
@@ -23,7 +24,6 @@ from vtdata.verify.reading.split import enclosed, items
 from vtdata.verify.reading.union import is_union, join, meet, union
 from vtdata.verify.reading.values import (
     EMPTY,
-    Based,
     Foreign,
     Group,
     Named,
@@ -60,11 +60,6 @@ _SPELLED = (
 """What people write for a mark."""
 _THOUSANDS = re.compile(r"(?<![0-9.,])[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])(?!,[0-9])")
 _SPACED = re.compile(r"(?<![0-9.])[0-9]{1,3}(?: [0-9]{3})+(?![0-9/ ])")
-_BASED = re.compile(
-    r"\(?(?P<digits>[0-9A-F]*[0-9][0-9A-F]*|[A-F]{2,}(?=_\{?\(?16))\)?(?:_\{?\(?(?P<base>[0-9]{1,2})\)?\}?"
-    r"|_\{? ?(?P<name>[a-z]+) ?\}?|(?:_\{?|\s+)(?:base|in base)\s*(?P<word>[0-9]{1,2})\}?)"
-    r"|0x(?P<hex>[0-9A-Fa-f]+)"
-)
 _CLOCK = re.compile(r"(?P<time>[0-9]{1,2}(?::[0-9]{2}){1,2}) ?(?P<half>[aApP])\.?[mM]\.?")
 _RATIO = re.compile(r"[^:=<>]+(?::[^:=<>]+)+")
 _QUANTIFIER = re.compile(
@@ -79,7 +74,7 @@ _STRUCTURE = re.compile(
 """What an answer has that is more than one expression."""
 _OR = re.compile(r"(?<![A-Za-z\\])or(?![A-Za-z])|\\(?:lor|vee)(?![A-Za-z])|或")
 _LABELED = re.compile(
-    r"(?:(?P<letter>[A-Z])\s*[.):]|\((?P<point>[A-Z])\)[.:]?)\s*(?!to\b|or\b|\()(?P<text>[^^_].*)",
+    r"(?:(?P<letter>[A-Z])\s*[.):]|\((?P<point>[A-Z])\)[.:]?)\s*(?![-+*/=<>(]|\\(?:times|cdot|div|pm|[lg]eq|neq)|to\b|or\b|以)(?P<text>[^^_].*)",
     re.DOTALL,
 )
 _TITLED = re.compile(r"(?P<name>[A-Za-z][A-Za-z ]{2,30}):\s*(?P<text>.+)", re.DOTALL)
@@ -128,7 +123,7 @@ def value_of(text: str, depth: int = 0) -> Value:
         return known
     if bare.isalpha() and bare.isascii() and is_prose(bare):
         return Words(words.plain(bare))
-    if (based := _BASED.fullmatch(bare)) and (found := _based(based)) is not None:
+    if (found := based(bare)) is not None:
         return found
     return _structured(bare, depth)
 
@@ -207,17 +202,6 @@ def _phrase(text: str) -> Value | None:
 def _line() -> Reals:
     infinity: Node = ("k", "oo")
     return Reals((Span(minus(infinity), False, infinity, False),))  # noqa: FBT003
-
-
-def _based(match: re.Match[str]) -> Based | None:
-    named = words.number_word(match["name"]) if match["name"] else None
-    base = 16 if match["hex"] else int(named or match["base"] or match["word"] or 0)
-    digits = (match["digits"] or match["hex"]).lstrip("0").upper() or "0"
-    if not 2 <= base <= 36 or len(digits) > 400:
-        return None
-    if any(int(digit, 36) >= base for digit in digits):
-        return None
-    return Based(digits, base)
 
 
 def _listed(parts: list[str], text: str, depth: int) -> Value:
