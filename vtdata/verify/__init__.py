@@ -7,7 +7,7 @@ from vtdata.verify.extraction import extract
 from vtdata.verify.math import equal
 from vtdata.verify.vote import TYPES, Majority, answer_type, key, majority
 
-VERSION = 2
+VERSION = 3
 """Raised whenever an answer could get another verdict: it is in the fingerprint of every block that
 judges answers."""
 

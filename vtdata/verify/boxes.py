@@ -37,6 +37,11 @@ _PREFIX = re.compile(
 _INNER_PREFIX = re.compile(
     rf"\s*(\\(?:text\w*|mathrm|mbox)\s*\{{)\s*{_INTRO}\s*(?=[^\s}}])", re.IGNORECASE
 )
+_DENIED = re.compile(
+    r"(?:(?<![A-Za-z])(?:cannot|not|never)(?![A-Za-z])|n['’]t(?![A-Za-z])|不是|不等于|不为|不可能是)"
+    r"\s*(?:(?:be|equal(?:\s+to)?)(?![A-Za-z]))?[\s$*]*(?:\\[(\[]\s*)?\Z"
+)
+_MAX_BEFORE = 40
 _MAX_ADJACENT = 64
 _MAX_BETWEEN = 100
 
@@ -45,12 +50,15 @@ Box = tuple[int, int, int]
 
 
 def boxed(text: str) -> tuple[str | None, bool]:
-    r"""Return the answer in the last box, and whether the last box was cut off.
+    r"""Return the answer in the last box, and whether there is none for good: cut off, or denied.
 
     Boxes that stand side by side are one list; so are those of an enumeration, and where every
     one follows the name of another variable the names stay. An empty box, or one that holds
-    "..." or "your answer", only mentions where an answer would go.
+    "..." or "your answer", only mentions where an answer would go. "It cannot be \boxed{7}" denies
+    7, in whichever box it stands.
 
+    >>> boxed(r"It is \boxed{8}, not \boxed{7}"), boxed(r"It cannot be $\boxed{7}$")
+    (('8', False), (None, True))
     >>> boxed(r"first \boxed{1}, then \boxed{2} and \boxed{3}")
     ('2, 3', False)
     >>> boxed(r"$x = \boxed{1}$ and $y = \boxed{2}$"), boxed(r"so \boxed{5")
@@ -61,6 +69,12 @@ def boxed(text: str) -> tuple[str | None, bool]:
     boxes, cut = _boxes(text)
     if cut or not boxes:
         return None, cut
+    denied = [box for box in boxes if _DENIED.search(text, max(0, box[0] - _MAX_BEFORE), box[0])]
+    if denied:
+        contents = {text[start:end].strip() for _, start, end in denied}
+        boxes = [box for box in boxes if box not in denied]
+        if not boxes or text[boxes[-1][1] : boxes[-1][2]].strip() in contents:
+            return None, True
     return _joined(text, boxes), False
 
 

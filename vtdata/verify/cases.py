@@ -18,12 +18,12 @@ from vtdata.errors import ConfigError
 from vtdata.records import Verdict
 from vtdata.verify import choice, math
 from vtdata.verify.cascade import opposed
-from vtdata.verify.concluded import concluded
+from vtdata.verify.concluded import alone, concluded
 from vtdata.verify.said import says
 from vtdata.verify.spoken import has_marks
 
 KINDS = ("math", "choice")
-LATER = ("code", "constraints")
+LATER = ("constraints",)
 Form = Literal["answer", "response"]
 Id = str | int | float | bool | None
 
@@ -127,7 +127,7 @@ def form_of(kind: str, case: Case, limit_s: float | None = None) -> Form:
     if kind == "choice":
         picked = choice.pick(pred, case.options, limit_s=limit_s or math.LIMIT_S)
         return "response" if picked.reason == "no_such_option" else "answer"
-    if says(pred) or concluded(pred) is not None:
+    if says(pred) or (concluded(pred) is not None and alone(pred) is None):
         return "response"
     several = _SENTENCES.search(pred) and len(_WORDS.findall(pred)) >= _MIN_WORDS
     return "response" if several else "answer"

@@ -15,11 +15,30 @@ _TRIMMINGS = re.compile(
 _BEGIN = re.compile(r"\\begin\s*\{(\w+\*?)\}")
 _END = re.compile(r"\\end\s*\{(\w+\*?)\}\Z")
 _CONCLUDES = re.compile(
-    r"(?:therefore|thus|hence|so|∴|finally|consequently|in conclusion|it follows that|this gives"
-    r"|which gives|giving|we (?:find|get|have|obtain|conclude|see)|we (?:find|get) that"
-    r"|所以|因此|故|综上(?:所述|可得|可知)?|从而|于是|可得|解得|得到?)(?![A-Za-z])[,，:：]?\s*",
+    r"(?:(?:therefore|thus|hence|so|∴|finally|consequently|in conclusion|it follows that"
+    r"|this gives|which gives|giving|we (?:find|get|have|obtain|conclude|see)"
+    r"|we (?:find|get) that)(?![A-Za-z])"
+    r"|所以|因此|故|综上(?:所述|可得|可知)?|从而|于是|可得|解得|得到?)[,，:：]?\s*",
     re.IGNORECASE,
 )
+_NUMBER = r"[-+−]?(?:[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?|\.[0-9]+)(?:/[0-9]+)?(?:\s?\\?%)?"
+_PLAIN = rf"(?P<value>{_NUMBER}|\$[^$]+\$|\\\([^()]+\\\)|\*\*[^*]+\*\*)"
+_ARRIVES = re.compile(
+    rf"(?:(?:that\s+)?we\s+(?:get|obtain|find|arrive\s+at)\s+"
+    rf"|(?:the|our|its|this|it)(?![A-Za-z])(?:\s[^.?!]{{0,200}})?\s(?:is|equals|comes\s+to)\s+)?{_PLAIN}",
+    re.IGNORECASE,
+)
+_RESULT = re.compile(
+    rf"(?:the|our)\s+(?:final\s+|end\s+|overall\s+)?result\s+(?:is|equals):?\s+{_PLAIN}",
+    re.IGNORECASE,
+)
+_OPEN = re.compile(
+    r"(?<![A-Za-z])(?:not|never|if|unless|whether|where|when|since|because|suppose|than)(?![A-Za-z])"
+    r"|n['’]t(?![A-Za-z])",
+    re.IGNORECASE,
+)
+_CHOOSES = re.compile(r"选择?\s*")
+_SEES = re.compile(r"we (?:have|see|conclude)", re.IGNORECASE)
 _CHINESE = re.compile(r"[\u4e00-\u9fff]")
 _SENTENCE = re.compile(r"\n|[。！？]|[.!?]\s")
 _BOLD_LINE = re.compile(r"\*\*([^*]+)\*\*|__([^_]+)__")
@@ -39,11 +58,8 @@ def concluded(text: str) -> str | None:
     if display is not None:
         answer = display_answer(display)
         return answer if mathy(answer) else None
-    lines = tail.splitlines()
-    line = lines[-1].strip() if lines else ""
-    if len(lines) > 1 and (alone := _alone(line.rstrip(" .。"))):
-        return alone
-    return _last_sentence(line)
+    line = tail.rpartition("\n")[2].strip()
+    return alone(line) or _last_sentence(line)
 
 
 def _display(tail: str) -> str | None:
@@ -58,8 +74,13 @@ def _display(tail: str) -> str | None:
     return None
 
 
-def _alone(line: str) -> str | None:
-    """A last line that is nothing but bold or a formula."""
+def alone(line: str) -> str | None:
+    """Return what a line gives that is nothing but bold or a formula.
+
+    >>> alone("**7**"), alone("It is **7**.")
+    ('7', None)
+    """
+    line = line.strip().rstrip(" .。")
     found = _BOLD_LINE.fullmatch(line) or _MATH_LINE.fullmatch(line)
     if found is None:
         return None
@@ -72,12 +93,36 @@ def _last_sentence(line: str) -> str | None:
     bare = line.rstrip(" .。!！*_")
     starts = [match.end() for match in _SENTENCE.finditer(bare)]
     sentence = line[starts[-1] if starts else 0 :].strip().rstrip(".。!！").strip()
+    if len(sentence) > WINDOW or sentence.endswith(("?", "？")):
+        return None
+    if (result := _RESULT.fullmatch(sentence)) is not None:
+        return _plain(result)
     conclusion = _CONCLUDES.search(sentence)
-    if conclusion is None or len(sentence) > WINDOW or sentence.endswith(("?", "？")):
+    if conclusion is None:
         return None
     if conclusion.start() > 0 and not _CHINESE.match(conclusion.group()):
         return None
     rest = sentence[conclusion.end() :]
+    if (chooses := _CHOOSES.match(rest)) is not None:
+        chosen = re.fullmatch(_PLAIN, rest[chooses.end() :])
+        return _plain(chosen) if chosen else None
     if _CHINESE.search(sentence) or "**" in rest:
         return from_sentence(rest)
-    return sentence_equation(rest)
+    return sentence_equation(rest) or _arrived(conclusion.group(), rest)
+
+
+def _arrived(conclusion: str, rest: str) -> str | None:
+    """A value at the very end, and nothing that makes it depend or denies it.
+
+    >>> _arrived("Thus ", "we get 13"), _arrived("So ", "it holds if x is 5")
+    ('13', None)
+    """
+    found = _ARRIVES.fullmatch(rest)
+    if found is None or _OPEN.search(rest) or _SEES.match(conclusion):
+        return None
+    return _plain(found)
+
+
+def _plain(found: re.Match[str]) -> str | None:
+    value = found.group("value").strip("*").strip()
+    return value if mathy(value) else None

@@ -15,11 +15,13 @@ def extract(response: str) -> str | None:
 
     1. The last ``\boxed{}`` or ``\fbox{}`` with balanced braces, or ``\boxed 5`` without; boxes
        that stand side by side are one list. A box wins over whatever else is said. One that is
-       never closed was cut off, so it is no answer, and neither is what stands before it.
+       never closed was cut off, though the response may look finished: it is no answer, and
+       neither is what stands before it. "It cannot be \boxed{7}" leaves no answer either.
     2. The last "the answer is X", "Answer: X", "## Final Answer", ``<answer>X</answer>``,
        "#### X", ``"answer": X``, 答案是X or 故选X.
     3. What the response ends on: a display, a last line that is only bold or a formula, a last
-       sentence that concludes with "= X".
+       sentence that concludes with "= X", or with a number or formula as its last word: "So the
+       total is X", "Thus we get X", "The result is X".
 
     Thoughts don't count, and after an unfinished thought there is no answer at all. The last
     number of the text is never taken for an answer. A hedge ("5 or 6") stays one.

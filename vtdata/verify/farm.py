@@ -22,8 +22,8 @@ MAX_CHUNK = 256
 """Most cases in a chunk (ours)."""
 ALONE_S = 1.0
 """Seconds that this process works before it looks whether others would pay (ours)."""
-PER_WORKER_S = 1.0
-"""Seconds of work left that make another worker worth its start, which takes half of it (ours)."""
+PER_WORKER_S = 2.0
+"""Seconds of work left that make a worker worth its start, which takes a quarter of it (ours)."""
 
 
 @dataclass(slots=True)

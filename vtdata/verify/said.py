@@ -20,14 +20,16 @@ _ENGLISH = (
 )
 _CHINESE = (
     r"(?:(?:答案|选项|最终结果|最后结果)(?P<bu>不)?(?:应该|应当|应|就|即|显然|可能)?"
-    r"\s*(?:是|为|為|选|選|[:：=])"
-    r"|(?<![\u4e00-\u9fff])答[:：]"
+    r"\s*(?:是|为|為|选|選|[:：=]|】(?!\s*【))"
+    r"|(?<![\u4e00-\u9fff])答[:：](?:\s*(?:一共|总共|共)有)?"
     r"|(?:故|应|应该|所以|因此|本题|综上|则|可|答案)[，,]?\s*(?:应|应该)?(?P<bu2>不)?选择?\s*[:：]?"
     r"(?=[*\s(（【]*[A-Z]))"
 )
 _SAYS = re.compile(
     rf"(?:{_ENGLISH}|{_CHINESE})[*_\s]*+(?:[:：][*_\s]*+)?"
-    r"(?:(?:therefore|thus|then|simply|just|hence|indeed|clearly)(?![A-Za-z]),?\s*[:：]?\s*)?",
+    r"(?:(?:therefore|thus|then|simply|just|hence|indeed|clearly|certainly"
+    r"|(?:(?:most|very|quite)\s)?(?:likely|probably)|definitely)(?![A-Za-z]),?\s*[:：]?\s*"
+    r"(?:to be\s)?)?",
     re.IGNORECASE,
 )
 _HEADING = re.compile(

@@ -45,7 +45,7 @@ _ASSIGNMENTS = re.compile(
 _ONE_ASSIGNMENT = re.compile(rf"(?<![\w\\^+*/(-])(?<![+*/-] )({_VARIABLE}\s*[=＝][^=＝]+)\Z")
 _DELIMITERS = re.compile(r"(?<!\\)\$|\\[()]|\*\*")
 
-_SENTENCE_END = re.compile(r"\n|[。！？]|[.!?](?=\s|\Z|[*_\"'”)]+(?:\s|\Z))")
+_SENTENCE_END = re.compile(r"\n|[。！？]|(?!\A)【|[.!?](?=\s|\Z|[*_\"'”)]+(?:\s|\Z))")
 _LABELED = re.compile(r"[*_\s(\[]{0,4}[A-Z][.)\]:]{1,2}[*_]{0,2}[ \t]+")
 _CLAUSE = re.compile(
     r",?\s+(?:because|since|so that|which|hence|therefore|thus|given that)(?![A-Za-z])"

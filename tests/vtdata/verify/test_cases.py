@@ -107,7 +107,11 @@ def test_no_line_ends_in_anything_but_a_sentence(tmp_path: Path, line: bytes) ->
 @pytest.mark.parametrize(
     ("kind", "settings", "error"),
     [
-        ("code", {}, "verify code: choose math or choice; code and constraints are not there yet"),
+        (
+            "constraints",
+            {},
+            "verify constraints: choose math or choice; constraints are not there yet",
+        ),
         ("maths", {}, "verify maths: choose math or choice"),
         ("math", {"workers": 0}, "--workers must be at least 1, got 0"),
         ("math", {"limit_s": 0.0}, "--limit-s must be more than 0, got 0.0"),

@@ -70,9 +70,9 @@ def test_fast_work_starts_no_process(tmp_path: Path) -> None:
     ("seconds", "slowest_s", "workers"),
     [
         (0.9, 0.0, 1),  # a second alone first
-        (1.0, 0.0, 10),  # ninety left, a ninth of a second each
+        (1.0, 0.0, 5),  # ninety left, a ninth of a second each
         (1.0, 0.9, 1),  # one slow case says nothing of the others
-        (2.0, 1.0, 10),
+        (2.0, 1.0, 5),
     ],
 )
 def test_more_processes_are_used_where_they_pay(
