@@ -31,9 +31,9 @@ from tests.sandboxes.hostile import (
     LEAVES_TRACES,
     LOOKS_AROUND,
     NETWORK,
-    QUICK,
     REACHING,
     SECRETS,
+    STEADY,
 )
 from tests.sandboxes.programs import HONEST, NUMPY, Program, check
 from vtdata.sandbox import Limits, Outcome, Sandbox
@@ -211,14 +211,14 @@ def test_secrets_of_the_host_are_not_there(box: Box) -> None:
 
 @pytest.mark.sandbox
 def test_no_descriptor_is_inherited(box: Box) -> None:
-    outcomes = box.run(INHERITED, [b"", b""], QUICK)
+    outcomes = box.run(INHERITED, [b"", b""], STEADY)
     assert [outcome.stdout for outcome in outcomes] == [b"[]\n", b"[]\n"]
 
 
 @pytest.mark.sandbox
 def test_a_program_leaves_no_trace_for_the_next_input(box: Box) -> None:
     box.need("folder")
-    outcomes = box.run(LEAVES_TRACES, [b"a\n", b"b\n", b"c\n"], QUICK)
+    outcomes = box.run(LEAVES_TRACES, [b"a\n", b"b\n", b"c\n"], STEADY)
     assert [(outcome.state, outcome.stdout) for outcome in outcomes] == [("ok", b"[]\n")] * 3
 
 
@@ -226,7 +226,7 @@ def test_a_program_leaves_no_trace_for_the_next_input(box: Box) -> None:
 def test_no_other_input_is_in_reach(box: Box) -> None:
     box.need("files")
     inputs = [f"a-secret-input-{secrets.token_hex(16)}".encode() for _ in range(3)]
-    outcomes = box.run(LOOKS_AROUND, inputs, QUICK)
+    outcomes = box.run(LOOKS_AROUND, inputs, STEADY)
     assert [(outcome.state, outcome.stdout) for outcome in outcomes] == [("ok", b"True\n")] * 3
 
 

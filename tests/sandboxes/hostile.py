@@ -12,6 +12,9 @@ from tests.sandboxes.programs import Program
 from vtdata.sandbox import Limits, State
 
 QUICK = Limits(cpu_s=1, wall_s=2, memory_mib=256, output_mib=2, disk_mib=16)
+"""For programs that a limit must end."""
+STEADY = Limits(cpu_s=10, wall_s=40, memory_mib=256, output_mib=2, disk_mib=16)
+"""For programs that must come to their end, on a busy machine too."""
 
 _PRELUDE = """
 import ctypes, errno, os, platform, sys
@@ -38,8 +41,10 @@ def hostile(
     *states: State,
     stops: str = "",
     stdout: bytes | None = None,
-    limits: Limits = QUICK,
+    limits: Limits | None = None,
 ) -> Program:
+    if limits is None:
+        limits = QUICK if "time_limit" in states else STEADY
     body = _PRELUDE + dedent(source)
     return Program(name, body, b"", stdout, states or ("ok",), None, stops, limits)
 

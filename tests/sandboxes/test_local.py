@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import random
 import shutil
 import signal
 import subprocess
@@ -18,6 +19,7 @@ from tests.sandboxes.contract import *  # noqa: F403
 from tests.sandboxes.contract import Box, opened
 from tests.sandboxes.hostile import LASTING, REACHING
 from tests.sandboxes.programs import HONEST
+from tests.sandboxes.soak import soak
 from vtdata import sandbox
 from vtdata.errors import ConfigError
 from vtdata.sandbox import Limits, Sandbox
@@ -205,3 +207,11 @@ def test_settings_are_checked(settings: dict[str, object], says: str) -> None:
 def test_it_must_be_entered() -> None:
     with pytest.raises(ConfigError, match="async with"):
         asyncio.run(local().run("print(1)", [b""], Limits()))
+
+
+@pytest.mark.slow
+def test_two_thousand_programs_with_hostile_ones_among_them() -> None:
+    found = asyncio.run(soak(2_000, random.Random(17)))
+    assert found.hostile > 80
+    assert (found.descriptors, found.processes, found.mounts) == (0, 0, 0)
+    assert found.rss_growth_mib < 8
