@@ -79,6 +79,7 @@ class RunTests(Async):
         if query.verifier.kind != KIND:
             return [query]
         assert ctx.sandbox is not None
+        query.extra["isolation"] = ctx.sandbox.isolation
         name = query.only_set(self.of)
         tests = read_spec(query.verifier.spec)
         programs: dict[str, list[Rollout]] = {}

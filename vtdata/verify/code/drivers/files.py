@@ -5,17 +5,18 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from pathlib import Path
 
 
 def main(program: str) -> None:
     """Run the program between a file made of standard input and one that becomes its output."""
     out = os.dup(1)
-    Path("input.txt").write_bytes(sys.stdin.buffer.read())
+    with open("input.txt", "wb") as file:
+        file.write(sys.stdin.buffer.read())
     names = {"__name__": "__main__", "__builtins__": __builtins__}
     with contextlib.suppress(SystemExit):
         exec(compile(program, "main.py", "exec", dont_inherit=True), names)
-    told = Path("output.txt").read_bytes()
+    with open("output.txt", "rb") as file:
+        told = file.read()
     while told:
         told = told[os.write(out, told) :]
     os._exit(0)

@@ -10,9 +10,9 @@ from __future__ import annotations
 import ast
 import builtins
 import contextlib
+import importlib
 import json
 import os
-import random
 import sys
 from typing import Any
 
@@ -27,7 +27,8 @@ def main() -> None:
     """Judge the test that comes on standard input, with the calls and answers so far."""
     out = os.dup(1)
     asked = json.loads(sys.stdin.buffer.read())
-    random.seed(SEED)
+    if "random" in asked["code"]:  # it takes longer to import than most tests run
+        importlib.import_module("random").seed(SEED)
     told = json.dumps(outcome(asked["code"], World(asked["calls"], asked["answers"])))
     raw = f"\n{asked['mark']}{told}{asked['mark']}\n".encode()
     while raw:
