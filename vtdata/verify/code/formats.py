@@ -17,6 +17,7 @@ from vtdata.text import nearest
 from vtdata.verify.code.model import CPU_S, MEMORY_MIB, Asserts, Call, Test, Tests, Text
 from vtdata.verify.code.private import private_tests
 from vtdata.verify.code.values import bad, loads, value_of
+from vtdata.verify.code.wire import Malformed, pack
 
 Row = Mapping[str, Any]
 _PYTHON3 = (3, "3", "PYTHON3", "python3", "python")
@@ -90,7 +91,7 @@ def _livecodebench(row: Row) -> Tests:
         if not isinstance(name, str):
             raise bad("functional tests need metadata.func_name")
         tests = [
-            Call(_arguments(_of(case, "input")), value_of(_of(case, "output"))) for case in cases
+            _call(_arguments(_of(case, "input")), value_of(_of(case, "output"))) for case in cases
         ]
         return Tests("call", tuple(tests), name, imports=True)
     if kinds == {"stdin"}:
@@ -120,7 +121,7 @@ def _plain(row: Row) -> Tests:
         raise bad(f"fn_name is {name!r}: write the name of a function")
     pairs = zip(inputs, outputs, strict=True)
     values = [value_of(out) if isinstance(args, str) else out for args, out in pairs]
-    calls = [Call(_arguments(args), out) for args, out in zip(inputs, values, strict=True)]
+    calls = [_call(_arguments(args), out) for args, out in zip(inputs, values, strict=True)]
     # A result that is a list of one for some and not for others stands for itself.
     wrapped = all(isinstance(value, list) and len(value) == 1 for value in values)
     imports = bool(row.get("starter_code"))
@@ -226,6 +227,15 @@ def _lines(value: Any, name: str) -> bytes:
     if isinstance(value, Sequence) and not isinstance(value, str):
         value = "\n".join(_text(line, name) for line in value)
     return _text(value, name).encode("utf-8", "surrogatepass")
+
+
+def _call(args: tuple[Any, ...], output: Any) -> Call:
+    """A test whose values can travel; a literal may be of another type, or nested without end."""
+    try:
+        pack([*args, output])
+    except (Malformed, RecursionError) as error:
+        raise bad(f"an argument or result: {error}") from error
+    return Call(args, output)
 
 
 def _arguments(value: Any) -> tuple[Any, ...]:

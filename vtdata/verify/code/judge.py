@@ -49,6 +49,9 @@ async def judge_program(
         something open.
     """
     began = time.perf_counter()
+    if not program.isascii() and program != program.encode(errors="ignore").decode():
+        detail = "the program has half a surrogate pair in it"
+        return Judged(0.0, "runtime_error", 0, len(tests.tests), detail=detail)
     witness = Witness(sandbox)
     runner = runner_for(whole(program, tests), tests, witness, weak=weak)
     given = limits or tests.limits()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -90,7 +91,7 @@ class CallRunner:
         self._source = source_of("calls", **given)
 
     def size(self, number: int) -> int:
-        return 64 * len(str(self._test(number).args)[:1_000])
+        return len(json.dumps([pack(arg) for arg in self._test(number).args]))
 
     def _test(self, number: int) -> Call:
         test = self.tests.tests[number]
@@ -104,7 +105,8 @@ class CallRunner:
             ask(mark, [["name", self.tests.fn_name], ["call", 0, [pack(a) for a in test.args], {}]])
             for test in tests
         ]
-        outcomes = await self.sandbox.run(self._source, inputs, limits)
+        longest = max(len(json.dumps(pack(test.output))) for test in tests)
+        outcomes = await self.sandbox.run(self._source, inputs, roomy(limits, longest))
         return [self._found(t, o, mark) for t, o in zip(tests, outcomes, strict=True)]
 
     def _found(self, test: Call, outcome: Outcome, mark: str) -> Finding:

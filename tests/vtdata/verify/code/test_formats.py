@@ -154,6 +154,8 @@ def test_plain() -> None:
         ({"inputs": [[1]], "outputs": [1], "fn_name": "f("}, "fn_name is 'f('"),
         ({"inputs": ["1"], "outputs": ["1"], "time_limit": "soon"}, "time_limit is 'soon'"),
         ({"inputs": ["1"], "outputs": ["1"], "order": "random"}, "write kept or any"),
+        ({"inputs": ["..."], "outputs": ["1"], "fn_name": "f"}, "a ellipsis is no data"),
+        ({"inputs": ["[" * 300 + "]" * 300], "outputs": ["1"], "fn_name": "f"}, "nested deeper"),
         ({"format": "apss", "input_output": "{}"}, "did you mean 'apps'?"),
         ({"input_output": "{"}, "no JSON"),
         ({"public_test_cases": [{"testtype": "x"}]}, "testtype is x"),

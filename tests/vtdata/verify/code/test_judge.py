@@ -85,11 +85,18 @@ class Recorder(PlainSandbox):
         ("x = [0] * 10**13", "memory_limit"),
         ("print('x' * 3_000_000)", "output_limit"),
         ("def broken(:", "runtime_error"),
+        ("print('\0')\0", "runtime_error"),
     ],
 )
 def test_every_way_to_fail_has_a_name(program: str, reason: str) -> None:
     found = judge(program, {**ADD, "time_limit": 1})
     assert (found.reward, found.reason, found.verdicts) == (0.0, reason, (reason,))
+
+
+def test_a_program_that_is_no_text_can_not_run() -> None:
+    found = judge("print('\ud800')", ADD)
+    assert (found.reward, found.reason, found.total) == (0.0, "runtime_error", 2)
+    assert judge("print('\U0001f600')", ADD).reason == "wrong_answer"
 
 
 def test_the_first_failure_ends_it_unless_all_are_asked_for() -> None:
