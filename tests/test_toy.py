@@ -53,16 +53,25 @@ def test_the_toy_recipe_ends_in_shards(tmp_path: Path) -> None:
     for messages in sft["messages"].to_list():
         assert [turn["role"] for turn in messages] == ["user", "assistant"]
         assert "14 + 27" not in messages[0]["content"]  # the few-shot prompt is for sampling only
-    rates = Counter()
+        assert "double(x)" not in messages[0]["content"]
+    rates, programs = Counter(), Counter()
     for outcome in result.outcomes:
         if outcome.block.name == "scores":
             for part in outcome.manifest.parts:
                 frame = pl.read_parquet(
-                    outcome.folder / part.file, columns=["n_correct", "n_scored"]
+                    outcome.folder / part.file,
+                    columns=["n_correct", "n_scored", "isolation", "domain"],
                 )
-                for correct, scored in frame.iter_rows():
+                for correct, scored, isolation, domain in frame.iter_rows():
                     rates["mixed" if 0 < correct < scored else "one-sided"] += 1
+                    if domain == "code":
+                        programs["solved" if correct else "unsolved"] += 1
+                        programs[isolation] += 1
     assert rates["mixed"] >= 10
+    assert programs["solved"] >= 3
+    assert (
+        programs["namespaces"] + programs["landlock"] == programs["solved"] + programs["unsolved"]
+    )
     assert need_manifest(result.shards).sets == ["sft.stage1", "rl"]
 
     again = api.run(RECIPE, out=tmp_path / "toy")
