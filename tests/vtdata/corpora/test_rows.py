@@ -357,5 +357,5 @@ def test_conventions_of_a_source_are_in_the_spec_of_its_math_queries() -> None:
     wrong = read({**row, "s": '{"policy": {"percent": "half"}}'}, own)
     assert wrong.drop_reason == "wrong_type"
     assert "percent='half'" in (wrong.drop_detail or "")
-    with pytest.raises(ValueError, match="percent=.half."):
+    with pytest.raises(ValueError, match=r"percent=.half."):
         source(policy={"percent": "half"})
