@@ -28,6 +28,7 @@ _ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
+    "LD_BIND_NOW": "1",  # else every fork looks the same symbols up again
     "MALLOC_ARENA_MAX": "1",  # an arena per thread would take 64 MiB of the address space each
 }
 _SHOWN = ("/usr", "/lib", "/lib32", "/lib64", "/libx32", "/etc/ld.so.cache")

@@ -272,7 +272,9 @@ MEMORY_IN_THREADS = hostile(
     """
     import threading
     held = []
+    go = threading.Event()
     def grow():
+        go.wait()
         try:
             for _ in range(64):
                 held.append(bytearray(16 << 20))
@@ -280,6 +282,7 @@ MEMORY_IN_THREADS = hostile(
             pass
     threads = [threading.Thread(target=grow) for _ in range(4)]
     for thread in threads: thread.start()
+    go.set()
     for thread in threads: thread.join()
     print('within' if len(held) * 16 <= 256 else 'REACHED')
     """,

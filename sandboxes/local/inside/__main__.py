@@ -17,6 +17,7 @@ import sys
 
 import jail
 import kernel
+import program
 import supervise
 
 _NICE = 10
@@ -64,7 +65,9 @@ def _enter(plan: jail.Plan, control: socket.socket) -> None:
             jail.move_in()
         kernel.drop_bounding()
         kernel.no_new_privileges()
-        kernel.set_dumpable(0)
+        kernel.set_dumpable(0)  # and so all that is forked from here
+        program.prepare()
+        program.rehearse()
     except OSError as error:
         _send(control, {"errno": error.errno, "error": error.strerror or str(error)})
         os._exit(1)

@@ -230,7 +230,8 @@ class Cell:
 
     def lock(self) -> None:
         """Give up what a program must not have. In its own process, before the filter."""
-        kernel.set_dumpable(0)
+        if self._plan.level != "namespaces":
+            kernel.die_with_parent()  # with namespaces the kernel ends all of a cell anyway
         kernel.drop_capabilities()
         if self._ruleset is not None:
             kernel.landlock_enforce(self._ruleset)

@@ -8,7 +8,6 @@ import gc
 import marshal
 import os
 import resource
-import signal
 import sys
 import threading
 import types
@@ -16,8 +15,8 @@ from _sitebuiltins import Quitter
 from os import _exit, write
 from typing import Any
 
+import filters
 import kernel
-from jail import Cell
 
 OUT_OF_MEMORY = b"MemoryError\n"
 _MIB = 1 << 20
@@ -27,6 +26,10 @@ _CALLS = 2 if sys.version_info < (3, 12) else 0
 """Calls of ours below the program that are no frames; before 3.12 they count as recursion."""
 _FILES = 128
 _THREADS = 512
+_REHEARSALS = 20
+_TRIAL = (
+    b"import sys\na = [int(x) for x in '1 2'.split()]\ndef f(n):\n    return n + len(a)\nf(1)\n"
+)
 _CACHE = 3
 """Where the compiled code is, until the program begins."""
 
@@ -50,6 +53,60 @@ def set_limits(cpu_s: float, memory_mib: int, disk_mib: int) -> None:
         resource.setrlimit(kind, (value, value))
 
 
+def prepare() -> None:
+    """Make what every program finds, once, in the process that all runs are forked from.
+
+    The streams are made on files of the kinds that they will stand on: Python asks at once, and
+    remembers, whether a file can be sought in.
+    """
+    builtins = sys.modules["builtins"]
+    builtins.exit = Quitter("exit", "Ctrl-D (i.e. EOF)")  # site is not loaded
+    builtins.quit = Quitter("quit", "Ctrl-D (i.e. EOF)")
+    sys.argv = ["main.py"]
+    readable, writable = os.pipe()
+    file = os.memfd_create("stdin")
+    for fd, place in ((file, 0), (writable, 1), (writable, 2)):
+        os.dup2(fd, place)
+    sys.stdin = sys.__stdin__ = _text("<stdin>", 0, "r", "surrogateescape")
+    sys.stdout = sys.__stdout__ = _text("<stdout>", 1, "w", "surrogateescape")
+    sys.stderr = sys.__stderr__ = _text("<stderr>", 2, "w", "backslashreplace")
+    nothing = os.open("/dev/null", os.O_RDWR)
+    for place in range(3):
+        os.dup2(nothing, place)
+    for fd in (file, readable, writable, nothing):
+        os.close(fd)
+
+
+def rehearse() -> None:
+    """Do what every run does, as far as it leaves nothing, before anything is forked.
+
+    Python adapts the code that it runs often, in place; a fork would adapt its own copy each time.
+    """
+    kept = sys.modules["__main__"], sys.getrecursionlimit()
+    for _ in range(_REHEARSALS):
+        script = _Script()
+        with script:
+            exec(_compile(_TRIAL), _new_main().__dict__)
+        with script:
+            raise SystemExit(0)
+        _flush()
+        filters.program_filter(1)
+        kernel.landlock_version()
+    sys.modules["__main__"] = kept[0]
+    sys.setrecursionlimit(kept[1])
+    gc.disable()
+
+
+def _new_main() -> types.ModuleType:
+    """Make the module that the program is, with room for it to recurse as deep as anywhere."""
+    main = types.ModuleType("__main__")
+    main.__builtins__ = sys.modules["builtins"]
+    sys.modules["__main__"] = main
+    gc.enable()
+    sys.setrecursionlimit(sys.getrecursionlimit() + _depth() + _CALLS)
+    return main
+
+
 def take_streams(stdin: int, stdout: int, stderr: int, cache: int | None) -> None:
     """Put three files where a program expects them and the cache behind; close all others."""
     for fd, place in ((stdin, 0), (stdout, 1), (stderr, 2)):
@@ -57,9 +114,6 @@ def take_streams(stdin: int, stdout: int, stderr: int, cache: int | None) -> Non
     if cache is not None:
         os.dup2(cache, _CACHE)
     kernel.close_from(_CACHE if cache is None else _CACHE + 1)
-    sys.stdin = sys.__stdin__ = _text("<stdin>", 0, "r", "surrogateescape")
-    sys.stdout = sys.__stdout__ = _text("<stdout>", 1, "w", "surrogateescape")
-    sys.stderr = sys.__stderr__ = _text("<stderr>", 2, "w", "backslashreplace")
 
 
 def _text(name: str, fd: int, mode: str, errors: str) -> io.TextIOWrapper:
@@ -69,13 +123,6 @@ def _text(name: str, fd: int, mode: str, errors: str) -> io.TextIOWrapper:
     text = io.TextIOWrapper(buffer, "utf-8", errors, line_buffering=errors == "backslashreplace")
     text.mode = mode
     return text
-
-
-def lock(cell: Cell) -> None:
-    """Make the process harmless for good."""
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    kernel.die_with_parent()
-    cell.lock()
 
 
 def run(source: bytes, *, cached: bool) -> None:
@@ -90,15 +137,8 @@ def run(source: bytes, *, cached: bool) -> None:
         with script:
             code = _read_code(source, cached=cached)
             del source
-            main = types.ModuleType("__main__")
-            main.__builtins__ = sys.modules["builtins"]
-            main.__builtins__.exit = Quitter("exit", "Ctrl-D (i.e. EOF)")  # site is not loaded
-            main.__builtins__.quit = Quitter("quit", "Ctrl-D (i.e. EOF)")
-            sys.modules["__main__"] = main
-            sys.argv = ["main.py"]
-            gc.enable()
-            sys.setrecursionlimit(sys.getrecursionlimit() + _depth() + _CALLS)
-            exec(code, main.__dict__)
+            space = _new_main().__dict__
+            exec(code, space)
         script.end()
     finally:
         _exit(script.status)
@@ -106,7 +146,7 @@ def run(source: bytes, *, cached: bool) -> None:
 
 def _depth() -> int:
     """Frames of ours below the program's: it must not pay for them when it recurses."""
-    frame, depth = sys._getframe(1), 0
+    frame, depth = sys._getframe(2), 0
     while frame is not None:
         frame, depth = frame.f_back, depth + 1
     return depth

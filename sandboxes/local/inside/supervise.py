@@ -134,7 +134,7 @@ def _become(
         bundle, at = source
         text = os.pread(bundle, job.source_bytes, at)
         os.setsid()
-        program.lock(cell)
+        cell.lock()
         kernel.install_filter(filters.program_filter(os.getpid()))
         program.set_limits(job.cpu_s, job.memory_mib, job.disk_mib)
         os.eventfd_write(locked, 1)
