@@ -3,10 +3,15 @@
 One launcher per worker is started with an empty environment. It gives up root if it has it, enters
 new user, mount, network, IPC, host name and process namespaces, and builds a root that holds
 ``/usr``, the libraries, the interpreter and numpy (all read-only), ``/dev/null`` and its like, and
-nothing else. Each program gets a cell: process, mount and IPC namespaces of its own and a private
+nothing else. Programs run in cells: process, mount and IPC namespaces of their own, and a private
 working folder of limited size. Each input gets a fresh process in the cell, a fork of the launcher,
 without capabilities, under Landlock and resource limits, and last under a seccomp filter that lists
 what is allowed: threads, files, memory, time; no processes, no sockets, no other programs.
+
+A cell serves up to 64 programs, one at a time, because making one costs as much as a run. Its first
+process, from which runs are forked, never holds a program, an input or an output: the kernel moves
+them between files. The folder is made anew when a run touched it, and a cell in which a run was
+killed is thrown away.
 
 Levels: ``namespaces`` is the above; ``landlock`` is for machines that refuse user namespaces, and
 keeps the filter, Landlock, the limits and the ban on processes.

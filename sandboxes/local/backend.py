@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import sys
 from collections.abc import Sequence
 from typing import Self
@@ -15,6 +16,7 @@ from .link import Link, Refused, interpreter, numpy_folders
 from .reasons import no_way
 
 LEVELS = ("namespaces", "landlock")
+_LOG = logging.getLogger("vtdata.sandbox.local")
 _USES = 64
 """Programs that a cell serves before it is thrown away; sooner after one that had to be killed."""
 _LARGE_BYTES = 1 << 20
@@ -70,6 +72,8 @@ class Backend:
                 await self.__aexit__()
                 self._entered = True
                 continue
+            for error in refused:
+                _LOG.warning("sandbox 'local' goes on under %s: %s", level, error)
             return self
         self._entered = False
         raise ConfigError(no_way(refused))

@@ -16,6 +16,7 @@ _STATES: tuple[State, ...] = (
     "ok", "time_limit", "time_limit", "output_limit", "memory_limit", "sandbox_error",
 )  # fmt: skip
 _DETAILS = ("", "CPU time", "wall time", "", "", "the process could not be locked down")
+_READ_BYTES = 1 << 16
 _GRACE_S = 20.0
 """How long after its wall limit a run may be silent before its cell is taken for dead."""
 
@@ -32,6 +33,7 @@ class Cell:
         self.calm = True
         """No run in it had to be ended."""
         self._channel = channel
+        self._read_ahead = bytearray()
 
     def send(self, bundle: int) -> None:
         """Hand a program in, and close its file here.
@@ -55,8 +57,8 @@ class Cell:
         async with asyncio.timeout(limits.wall_s + _GRACE_S):
             head = _FRAME.unpack(await self._read(_FRAME.size))
             how, exit_code, cpu_s, wall_s, rss_kib, out_bytes, err_bytes = head
-            stdout = bytes(await self._read(out_bytes))
-            stderr = bytes(await self._read(err_bytes))
+            stdout = await self._read(out_bytes)
+            stderr = await self._read(err_bytes)
         state = _STATES[how]
         if state == "ok" and exit_code != 0:
             state = "runtime_error"
@@ -73,16 +75,17 @@ class Cell:
             rss_kib / 1024,
         )
 
-    async def _read(self, size: int) -> bytearray:
+    async def _read(self, size: int) -> bytes:
+        """Take so many bytes; small pieces come out of one call of the system."""
         loop = asyncio.get_running_loop()
-        data = bytearray(size)
-        view = memoryview(data)
-        while view:
-            count = await loop.sock_recv_into(self._channel, view)
-            if not count:
+        while len(self._read_ahead) < size:
+            more = await loop.sock_recv(self._channel, max(_READ_BYTES, size))
+            if not more:
                 raise EOFError("its supervisor ended")
-            view = view[count:]
-        return data
+            self._read_ahead += more
+        taken = bytes(self._read_ahead[:size])
+        del self._read_ahead[:size]
+        return taken
 
     def close(self) -> None:
         """Let it go; it ends, with what runs in it."""
@@ -103,9 +106,7 @@ def pack(source: str, inputs: Sequence[bytes], limits: Limits) -> int:
     }
     encoded = json.dumps(head).encode()
     fd = os.memfd_create("program")
-    with open(fd, "wb", closefd=False) as file:
-        file.write(len(encoded).to_bytes(8, "little"))
-        file.write(encoded)
-        file.write(text)
-        file.writelines(inputs)
+    data = memoryview(b"".join((len(encoded).to_bytes(8, "little"), encoded, text, *inputs)))
+    while data:
+        data = data[os.write(fd, data) :]
     return fd

@@ -116,6 +116,7 @@ SECRETS = hostile(
 MEMORY_OF_OTHERS = hostile(
     "the memory of its parent",
     """
+    import resource
     for pid in sorted({1, os.getppid()} - {0, os.getpid()}):
         attempt('ptrace', lambda: call(101 if X86 else 117, 16, pid, 0, 0))
         attempt('seize', lambda: call(101 if X86 else 117, 0x4206, pid, 0, 0))
@@ -125,6 +126,8 @@ MEMORY_OF_OTHERS = hostile(
         attempt('process_vm_writev', lambda: call(311 if X86 else 271, pid, vector, 1, vector, 1, 0))
         attempt('mem', lambda: open(f'/proc/{pid}/mem', 'r+b'))
         attempt('fds', lambda: os.listdir(f'/proc/{pid}/fd'))
+        limit = resource.RLIM_INFINITY
+        attempt('its limits', lambda: resource.prlimit(pid, resource.RLIMIT_CPU, (1, limit)))
         attempt('pidfd_getfd', lambda: call(438, call(434, pid, 0), 0, 0))
     """,
     stops="processes",

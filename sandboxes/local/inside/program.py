@@ -9,7 +9,6 @@ import marshal
 import os
 import resource
 import sys
-import threading
 import types
 from _sitebuiltins import Quitter
 from os import _exit, write
@@ -181,7 +180,7 @@ class _Script:
 
     def __init__(self) -> None:
         self.status = 1
-        self._shutdown, self._run_exit = threading._shutdown, atexit._run_exitfuncs
+        self._modules, self._run_exit = sys.modules, atexit._run_exitfuncs
         self._hook = sys.excepthook
 
     def __enter__(self) -> None:
@@ -200,7 +199,10 @@ class _Script:
         return True
 
     def end(self) -> None:
-        self._shutdown()
+        # Not imported here: its work after a fork would be half of the fork's.
+        threading = self._modules.get("threading")
+        if threading is not None:
+            threading._shutdown()
         self._run_exit()
         self.status = _flush() or self.status
 

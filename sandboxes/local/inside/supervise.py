@@ -161,6 +161,8 @@ class _Stream:
 
     pipe: int
     file: int
+    at: int
+    """Where in its file it begins."""
     total: int = 0
 
     def take(self, most: int) -> bool:
@@ -168,7 +170,11 @@ class _Stream:
         while self.total <= most:
             try:
                 moved = os.splice(
-                    self.pipe, self.file, _CHUNK, offset_dst=self.total, flags=_SPLICE_NONBLOCK
+                    self.pipe,
+                    self.file,
+                    _CHUNK,
+                    offset_dst=self.at + self.total,
+                    flags=_SPLICE_NONBLOCK,
                 )
             except BlockingIOError:
                 return True
@@ -193,8 +199,8 @@ def _watch(run: _Run, job: Job, captures: _Captures, channel: socket.socket) -> 
     """Follow a run to its end, and end it where a limit is passed."""
     most = job.output_mib * _MIB
     streams = {
-        run.stdout: _Stream(run.stdout, captures.stdout),
-        run.stderr: _Stream(run.stderr, captures.stderr),
+        run.stdout: _Stream(run.stdout, captures.stdout, FRAME.size),
+        run.stderr: _Stream(run.stderr, captures.stderr, 0),
     }
     ended = os.pidfd_open(run.pid)
     poller = select.poll()
@@ -273,8 +279,9 @@ def _report(channel: socket.socket, captures: _Captures, end: _Ending) -> None:
         end.stdout_bytes,
         errors,
     )
-    channel.sendall(head)
-    _pour(channel, captures.stdout, 0, end.stdout_bytes)
+    # In one piece, so that the host wakes once.
+    os.pwrite(captures.stdout, head, 0)
+    _pour(channel, captures.stdout, 0, FRAME.size + end.stdout_bytes)
     _pour(channel, captures.stderr, end.stderr_bytes - errors, errors)
     for file in (captures.stdout, captures.stderr):
         os.ftruncate(file, 0)
