@@ -160,12 +160,17 @@ def shown(python: str) -> list[str]:
 
 @functools.cache
 def numpy_folders(python: str) -> list[str]:
-    """Where numpy lies, with the libraries beside it; empty where this Python can't import it."""
+    """Where numpy lies, with the libraries beside it; empty where this Python can't import it.
+
+    Empty, too, where it lies below ``/tmp``, which inside is each program's own folder.
+    """
     asker = sys.executable if python == interpreter() else python
     asks = "import importlib.util as u; found = u.find_spec('numpy'); print(found.origin or '')"
     said = subprocess.run([asker, "-I", "-c", asks], capture_output=True, text=True, check=False)
     if said.returncode != 0 or not said.stdout.strip():
         return []
     package = Path(said.stdout.strip()).parent
+    if package.is_relative_to("/tmp"):
+        return []
     libraries = package.with_name("numpy.libs")
     return [str(path) for path in (package, libraries) if path.is_dir()]

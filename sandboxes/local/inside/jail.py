@@ -122,7 +122,8 @@ def _stage(plan: Plan) -> None:
         os.symlink(where, f"{_STAGE}/dev/{name}")
     for name in (WORK, "/proc"):
         os.mkdir(_STAGE + name)
-    os.symlink(WORK, _STAGE + "/tmp")
+    if not os.path.lexists(_STAGE + "/tmp"):  # else an interpreter or numpy lies below it
+        os.symlink(WORK, _STAGE + "/tmp")
     os.umask(old_mask)
 
 
