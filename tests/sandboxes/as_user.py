@@ -13,7 +13,8 @@ import asyncio
 import sys
 from pathlib import Path
 
-from tests.sandboxes.hostile import LASTING, REACHING
+from tests.sandboxes.hostile import REACHING
+from tests.sandboxes.lasting import LASTING
 from tests.sandboxes.programs import HONEST, check
 from vtdata import sandbox
 

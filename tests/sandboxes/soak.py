@@ -9,7 +9,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.sandboxes.hostile import LASTING, REACHING
+from tests.sandboxes.hostile import REACHING
+from tests.sandboxes.lasting import LASTING
 from tests.sandboxes.programs import Program, check, honest
 from vtdata import sandbox
 from vtdata.sandbox import Limits

@@ -17,7 +17,8 @@ import pytest
 
 from tests.sandboxes.contract import *  # noqa: F403
 from tests.sandboxes.contract import Box, opened
-from tests.sandboxes.hostile import LASTING, REACHING
+from tests.sandboxes.hostile import REACHING
+from tests.sandboxes.lasting import LASTING
 from tests.sandboxes.programs import HONEST
 from tests.sandboxes.soak import soak
 from vtdata import sandbox
