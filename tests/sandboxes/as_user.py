@@ -37,4 +37,5 @@ async def main(level: str) -> None:
     print(f"{good} good")
 
 
-asyncio.run(main(sys.argv[1]))
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1]))
