@@ -64,19 +64,28 @@ class Backend:
         self._entered = True
         for level in self._levels:
             self.isolation = level
-            try:
-                await self._launch(numpy=False)
-                await self._probe(level)
-            except Refused as error:
+            error = await self._tried(level)
+            if error is not None and error.number == 0:  # no refusal of the kernel's: once more
+                error = await self._tried(level)
+            if error is not None:
                 refused.append(error)
-                await self.__aexit__()
-                self._entered = True
                 continue
             for error in refused:
                 _LOG.warning("sandbox 'local' goes on under %s: %s", level, error)
             return self
         self._entered = False
         raise ConfigError(no_way(refused))
+
+    async def _tried(self, level: str) -> Refused | None:
+        """Launch at a level and run the trial program; the reason where it can't be had."""
+        try:
+            await self._launch(numpy=False)
+            await self._probe(level)
+        except Refused as error:
+            await self.__aexit__()
+            self._entered = True
+            return error
+        return None
 
     async def __aexit__(self, *exc: object) -> None:
         """End the launchers; the kernel ends all that came from them."""
