@@ -30,6 +30,12 @@ from vtdata.verify.reading.values import Relation, Scalar
 
 Symbolic = Callable[[str, str, Node | None, Node | None, bool | None], bool | None]
 """Decides when nothing else did: LaTeX, the nodes if there are, and what the points said."""
+_OPEN = (
+    "not_comparable undecided unit_unclear time_or_ratio list_or_number interval_or_list too_long "
+    "timeout memory outage"
+)
+OPEN_REASONS = frozenset(_OPEN.split())
+"""Why a comparison may decide nothing; all but an outage may be asked of a judge."""
 _PROBES = 3
 """Points tried for one at which neither side of a relation is zero (ours)."""
 _LETTERS = {"length": "m", "time": "s", "mass": "g"}
@@ -48,6 +54,7 @@ class Cascade:
 
     def open(self, reason: str) -> None:
         """Nobody could decide; the first reason stands."""
+        assert reason in OPEN_REASONS, reason
         self.reason = self.reason or reason
 
     def ask(

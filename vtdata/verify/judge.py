@@ -16,20 +16,9 @@ from typing import Literal
 from vtdata.llm.prompts import prompt
 from vtdata.records import Turn
 from vtdata.seeds import derive_seed
+from vtdata.verify.cascade import OPEN_REASONS
 
-OPEN = frozenset(
-    {
-        "not_comparable",
-        "undecided",
-        "unit_unclear",
-        "time_or_ratio",
-        "too_long",
-        "timeout",
-        "memory",
-        "ambiguous",
-        "percent_unclear",
-    }
-)
+OPEN = (OPEN_REASONS - {"outage"}) | {"ambiguous"}
 """Reasons of a verdict None that a judge may close: rules could not tell, or not in time. What
 exact values decided, a reference that can't be read and a broken verifier never go to a judge."""
 PROMPT = "judge_answers"

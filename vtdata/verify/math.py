@@ -75,7 +75,8 @@ def compare(gold: str, pred: str, *, policy: Policy = DEFAULT, limit_s: float = 
 
     Reasons: ``correct``, ``wrong``; and for None ``not_comparable`` (prose, or types of which one
     is not understood), ``undecided`` (no stage could show it), ``unit_unclear``,
-    ``time_or_ratio``, ``too_long``, ``timeout``, ``memory``, ``outage``.
+    ``time_or_ratio``, ``list_or_number``, ``interval_or_list``, ``too_long``, ``timeout``,
+    ``memory``, ``outage``.
     """
     if (left := plain_number(gold)) is not None and (right := plain_number(pred)) is not None:
         return _SAME if left == right else _DIFFERENT

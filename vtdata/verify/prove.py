@@ -12,7 +12,9 @@ from vtdata.verify.algebra.tree import BOUND, Node, dumps, loads
 
 
 def prove(gold: str, pred: str) -> bool | None:
-    """True where the difference of two expressions is shown to be zero, else None.
+    """True where the difference of two expressions is zero, False where it is another number.
+
+    None where neither is shown.
 
     Called after random points did not tell them apart, so a failure to prove is no verdict.
     Symbols are positive real numbers, and n, k, m and the like whole ones: at all others the
@@ -40,8 +42,11 @@ def prove(gold: str, pred: str) -> bool | None:
         lambda e: 0 if _algebraic_zero(e) else e,
     ):
         try:
-            if simplify(apart) == 0:
+            found = simplify(apart)
+            if found == 0:
                 return True
+            if getattr(found, "is_Rational", False):
+                return False
         except (ArithmeticError, AttributeError, TypeError, ValueError, NotImplementedError):
             continue
     return None

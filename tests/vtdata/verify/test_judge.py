@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.vtdata.verify.pairs import OPEN as PAIRS_OPEN
 from vtdata.verify.judge import (
     LABELS,
     OPEN,
@@ -23,6 +24,7 @@ from vtdata.verify.judge import (
     tally,
     verdict_key,
 )
+from vtdata.verify.math import compare
 
 KEY = "verdict_7f3a"
 PAIR = Pair("Which primes are even?", "only 2", "two alone")
@@ -223,3 +225,8 @@ def test_a_verdict_needs_more_than_half_of_all_votes(
 def test_what_exact_values_decided_is_not_open() -> None:
     closed = {"correct", "wrong", "no_answer", "bad_reference", "scorer_timeout", "truncated"}
     assert not OPEN & closed
+
+
+@pytest.mark.parametrize(("gold", "pred"), PAIRS_OPEN)
+def test_a_judge_may_be_asked_whatever_the_rules_leave_open(gold: str, pred: str) -> None:
+    assert compare(gold, pred).reason in OPEN
