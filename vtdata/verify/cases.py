@@ -6,7 +6,6 @@ or ``response``) and ``equal`` (the right verdict, for a measurement). Other key
 
 from __future__ import annotations
 
-import json
 import re
 import time
 from collections.abc import Iterator
@@ -19,22 +18,31 @@ from vtdata.records import Verdict
 from vtdata.verify import choice, math
 from vtdata.verify.cascade import opposed
 from vtdata.verify.concluded import alone, concluded
+from vtdata.verify.rows import (
+    Id,
+    found,
+    id_of,
+    must_be_a_file,
+    must_have,
+    one_of,
+    read_lines,
+    row_of,
+    text_of,
+)
 from vtdata.verify.said import says
 from vtdata.verify.spoken import has_marks
 
 KINDS = ("math", "choice")
 LATER = ("constraints",)
 Form = Literal["answer", "response"]
-Id = str | int | float | bool | None
 
-_EXAMPLE = '{"id": 1, "gold": "1/2", "pred": "0.5"}'
+EXAMPLE = '{"id": 1, "gold": "1/2", "pred": "0.5"}'
 _BOX = re.compile(r"\\(?:boxed|fbox)(?![A-Za-z])")
 _SENTENCES = re.compile(r"[.!?][\"')\]*]*\s+\S|[。！？]\s*\S|\n\s*\n")
 _WORDS = re.compile(r"[A-Za-z]{2,}|[\u4e00-\u9fff]{2}")
 _MIN_WORDS = 5
 _MAX_ANSWER = 200
 """Longest text without an answer in it that is still taken for a bare answer (ours)."""
-_SHOWN = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,36 +145,13 @@ def _marked(pred: str) -> bool:
     return bool(_BOX.search(pred)) or has_marks(pred)
 
 
-Line = tuple[int, bytes]
-"""The number of a line, from 1, and what stands in it."""
-
-
-def read_lines(path: Path) -> Iterator[Line]:
-    """Yield the lines of a file that are not blank.
-
-    Raises:
-        ConfigError: the file can't be read.
-    """
-    try:
-        with path.open("rb") as file:
-            for number, line in enumerate(file, 1):
-                if line.strip():
-                    yield number, line
-    except OSError as error:
-        found = "a folder" if path.is_dir() else error.strerror or "unreadable"
-        found = "not there" if isinstance(error, FileNotFoundError) else found
-        raise ConfigError(
-            f"{path} is {found}: give a JSON Lines file with lines such as {_EXAMPLE}"
-        ) from error
-
-
 def read_cases(path: Path) -> Iterator[Case]:
     """Yield the cases of a file; blank lines are none.
 
     Raises:
         ConfigError: the file isn't there, or a line is malformed; it says which and why.
     """
-    for number, line in read_lines(path):
+    for number, line in read_lines(path, EXAMPLE):
         yield case_of(line, f"{path}:{number}")
 
 
@@ -176,8 +161,7 @@ def count_cases(path: Path) -> int:
     Raises:
         ConfigError: see ``read_cases``; or it is a pipe, which can't be read twice.
     """
-    if path.exists() and not path.is_file() and not path.is_dir():
-        raise ConfigError(f"{path} is a pipe or device, and cases are read twice: give a file")
+    must_be_a_file(path)
     return sum(1 for _ in read_cases(path))
 
 
@@ -187,69 +171,16 @@ def case_of(line: bytes, where: str) -> Case:
     Raises:
         ConfigError: it is malformed.
     """
-    try:
-        row = _DECODER.decode(line.decode("utf-8-sig").strip())
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{where}: {error.reason} at byte {error.start}: write UTF-8") from error
-    except _Twice as error:
-        raise ConfigError(f"{where}: {error} stands there twice: write it once") from error
-    except (ValueError, RecursionError) as error:
-        raise ConfigError(
-            f"{where}: no JSON ({error}) in {_shown(line.decode(errors='replace').strip())}: "
-            f"write one object a line, {_EXAMPLE}"
-        ) from error
-    if not isinstance(row, dict):
-        raise ConfigError(f"{where}: {_found(row)}: write one object a line, {_EXAMPLE}")
-    missing = [name for name in ("id", "gold", "pred") if name not in row]
-    if missing:
-        raise ConfigError(
-            f"{where}: no {', '.join(map(repr, missing))} among {_shown(', '.join(row))}: "
-            f"write {_EXAMPLE}"
-        )
+    row = row_of(line, where, EXAMPLE)
+    must_have(row, ("id", "gold", "pred"), where, EXAMPLE)
     return Case(
-        _id(row["id"], where),
-        _text(row["gold"], "gold", where),
-        _text(row["pred"], "pred", where),
+        id_of(row["id"], where),
+        text_of(row["gold"], "gold", where),
+        text_of(row["pred"], "pred", where),
         _options(row.get("options"), where),
-        _one_of(row.get("form"), "form", ("answer", "response", None), where),
-        _one_of(row.get("equal"), "equal", (True, False, None), where),
+        one_of(row.get("form"), "form", ("answer", "response", None), where),
+        one_of(row.get("equal"), "equal", (True, False, None), where),
     )
-
-
-class _Twice(ValueError):
-    """A key that an object has twice: which of the two counts is nobody's to guess."""
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    row = dict(pairs)
-    if len(row) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise _Twice(repr(_shown(next(name for name in row if names.count(name) > 1))))
-    return row
-
-
-def _no_constant(word: str) -> None:
-    raise ValueError(f"{word} is no JSON")
-
-
-_DECODER = json.JSONDecoder(parse_constant=_no_constant, object_pairs_hook=_once)
-
-
-def _id(value: Any, where: str) -> Id:
-    if isinstance(value, (dict, list)) or value in (float("inf"), float("-inf")):
-        raise ConfigError(
-            f"{where}: 'id' is {_found(value)}: write a text, a finite number, true, false or null"
-        )
-    return value
-
-
-def _text(value: Any, name: str, where: str) -> str:
-    if isinstance(value, str):
-        return value
-    way_out = "write a text"
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        way_out = f'write it as it was spelled, in quotes: "{value}"'
-    raise ConfigError(f"{where}: '{name}' is {_found(value)}: {way_out}")
 
 
 def _options(value: Any, where: str) -> tuple[str, ...]:
@@ -258,23 +189,6 @@ def _options(value: Any, where: str) -> tuple[str, ...]:
     if isinstance(value, list) and all(isinstance(option, str) for option in value):
         return tuple(value)
     raise ConfigError(
-        f"{where}: 'options' is {_found(value)}: write a list of texts in their order, "
+        f"{where}: 'options' is {found(value)}: write a list of texts in their order, "
         '["41", "42"]'
     )
-
-
-def _one_of(value: Any, name: str, allowed: tuple[Any, ...], where: str) -> Any:
-    if any(value is one or (isinstance(one, str) and value == one) for one in allowed):
-        return value
-    words = " or ".join(json.dumps(one) for one in allowed if one is not None)
-    raise ConfigError(f"{where}: '{name}' is {_found(value)}: write {words}, or leave it out")
-
-
-def _found(value: Any) -> str:
-    kind = {dict: "an object", list: "a list", str: "a text", bool: "a truth value"}
-    word = "null" if value is None else kind.get(type(value), "a number")
-    return word if value is None else f"{word}, {_shown(json.dumps(value, ensure_ascii=False))}"
-
-
-def _shown(text: str) -> str:
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."

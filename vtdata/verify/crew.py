@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 from vtdata.errors import RunError, VtdataError
 
 if TYPE_CHECKING:
-    from vtdata.verify.cases import Line
     from vtdata.verify.farm import Done, Task
+    from vtdata.verify.rows import Line
 
 _PROGRAM = Path(__file__).with_name("worker.py")
 _AHEAD = 32

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from vtdata.errors import ConfigError
-from vtdata.verify.cases import KINDS, LATER, Line, case_of, count_cases, judge, read_lines
+from vtdata.verify.cases import EXAMPLE, KINDS, LATER, case_of, count_cases, judge
 from vtdata.verify.crew import Crew
+from vtdata.verify.rows import Line, read_lines
 from vtdata.verify.tally import Tally
 
 CHUNK_S = 0.02
@@ -114,7 +115,7 @@ class Farm:
             InfraError: a process for the symbolic stage can't be started.
             RunError: a worker was killed from outside.
         """
-        lines = read_lines(self._task.path)
+        lines = read_lines(self._task.path, EXAMPLE)
         pace = _Pace(self.total)
         while chunk := list(itertools.islice(lines, pace.chunk())):
             done = self._task.judge(chunk)

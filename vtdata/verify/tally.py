@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from vtdata.verify.cases import Id, Judged
+from vtdata.verify.cases import Judged
+from vtdata.verify.rows import Id
 
 _MAX_IDS = 50
 
