@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from vtdata.verify.values import WINDOW, display_answer, from_sentence, mathy, sentence_equation
+from vtdata.verify.pieces import WINDOW, display_answer, from_sentence, mathy, sentence_equation
 
 _TRIMMINGS = re.compile(
     r"(?:\s|-{3,}+|\*\*\*|[$\\]*\\?(?:blacksquare|square|qed|Box)\$?|∎|Q\.E\.D\.?|[.,。])+\Z"

@@ -15,7 +15,6 @@ from typing import Any
 
 from vtdata.errors import ConfigError
 from vtdata.records import Verdict
-from vtdata.verify.cascade import opposed
 from vtdata.verify.compare import Comparison
 from vtdata.verify.extraction import extract
 from vtdata.verify.keys import key_of, key_of_value, settled
@@ -38,11 +37,6 @@ class Finding:
     """The stage that decided: key, points or symbolic; the last one asked where none did."""
     said: dict[str, str] = field(default_factory=dict)
     """What the stages said that were asked: points, forward, backward, proof."""
-
-    @property
-    def disagreed(self) -> bool:
-        """Whether two stages contradict each other."""
-        return opposed(self.said)
 
 
 _SAME, _DIFFERENT = Finding(True, "correct"), Finding(False, "wrong")  # noqa: FBT003

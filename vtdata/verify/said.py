@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 
-from vtdata.verify.values import from_sentence, mathy, value_of
+from vtdata.verify.pieces import from_sentence, mathy, value_of
 
 _NOUN = (
     r"(?:answers?|ans\.?(?=\s*[:：=])|final\s+(?:results?|values?)|solution\s+set"

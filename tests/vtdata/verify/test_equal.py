@@ -15,6 +15,7 @@ from tests.vtdata.verify.pairs import DIFFERENT, EQUAL, OPEN
 from vtdata.errors import ConfigError
 from vtdata.records import Verifier
 from vtdata.verify import equal, verify
+from vtdata.verify.cascade import opposed
 from vtdata.verify.math import check, compare
 from vtdata.verify.policy import Policy
 
@@ -107,7 +108,7 @@ def test_the_cascade_says_who_decided(
     finding = compare(gold, pred)
     assert finding.stage == stage
     assert said.items() <= finding.said.items()
-    assert not finding.disagreed
+    assert not opposed(finding.said)
 
 
 def test_a_disagreement_is_recorded_and_decides_nothing() -> None:
@@ -116,7 +117,7 @@ def test_a_disagreement_is_recorded_and_decides_nothing() -> None:
     assert (finding.same, finding.reason) == (None, "undecided")
     assert finding.said["points"] == "equal"
     assert finding.said["forward"] == "different"
-    assert finding.disagreed
+    assert opposed(finding.said)
 
 
 PIECES = st.sampled_from(

@@ -45,7 +45,7 @@ def parse(text: str) -> Node:
     r"""Read an expression in the spelling of ``normal``.
 
     Raises:
-        UnreadableError: it is none, or one of calculus, which is left to the symbolic stage.
+        UnreadableError: it is none, or one that isn't read here.
         ProseError: it has words.
 
     >>> parse("2x")

@@ -1,7 +1,7 @@
 r"""From an answer's text to its value.
 
 What is not certain is not guessed: a text that is no mathematics is ``Words``, mathematics that
-isn't read here is ``Foreign``, and both are left to later stages.
+isn't read here is ``Foreign``; neither is guessed at.
 """
 
 from __future__ import annotations

@@ -101,7 +101,7 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class Foreign:
-    """Mathematics that is read by the symbolic stage alone: integrals, limits, and the like."""
+    """What is not understood: mathematics that isn't read here. It equals only its own spelling."""
 
     text: str
 
