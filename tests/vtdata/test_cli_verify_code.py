@@ -67,16 +67,19 @@ def test_the_function_does_the_same(tmp_path: Path) -> None:
     ("row", "says"),
     [
         ({"id": 1, "tests": ADD}, "cases.jsonl:2: no 'program' among id, tests"),
-        ({"id": 1, "program": 5, **ADD}, "'program' is 5: write a text"),
+        ({"id": 1, "program": 5, **ADD}, "'program' is a number, 5: write it as it was spelled"),
         ({"id": 1, "program": ""}, "no tests among id, program"),
         (
             {"id": 1, "program": "", "tests": {"inputs": ["1"]}},
             "cases.jsonl:2: outputs is NoneType",
         ),
-        ({"id": 1, "program": "", "form": "x", **ADD}, "'form' is x"),
-        ({"id": [], "program": "", **ADD}, "'id' is []"),
-        ({"id": 1, "program": "", "equal": 1, **ADD}, "'equal' is 1"),
-        ([1], "[1] is no object"),
+        ({"id": 1, "program": "", "form": "x", **ADD}, "'form' is a text, \"x\": write"),
+        ({"id": [], "program": "", **ADD}, "'id' is a list, []: write a text"),
+        (
+            {"id": 1, "program": "", "equal": 1, **ADD},
+            "'equal' is a number, 1: write true or false",
+        ),
+        ([1], "cases.jsonl:2: a list, [1]: write one object a line"),
     ],
 )
 def test_a_bad_line_is_refused_before_any_work(tmp_path: Path, row: Any, says: str) -> None:
