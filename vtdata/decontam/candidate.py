@@ -68,6 +68,8 @@ EVIDENCE = pa.schema(
         pa.field("date", pa.string()),  # the row's effective date
         pa.field("dates", pa.string(), nullable=False),  # predates, postdates or undated
         pa.field("doc_text", pa.string(), nullable=False),  # literal, of the span
+        pa.field("before", pa.string()),  # what stands before it, cut; null where gated
+        pa.field("after", pa.string()),  # what stands after it, cut; null where gated
         pa.field("item_text", pa.string()),  # literal, of the span; null where gated
         pa.field("item_hash", pa.string(), nullable=False),  # sha256 of the item's whole text
         pa.field("grams", pa.list_(pa.string())),  # shared n-grams, normalized; null where gated
