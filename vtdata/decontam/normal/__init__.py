@@ -1,0 +1,1 @@
+"""Text to tokens: what two spellings of one question have in common."""
