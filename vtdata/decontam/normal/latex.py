@@ -7,8 +7,7 @@ listed here counts by its name, as \sin does.
 
 from __future__ import annotations
 
-SILENT = frozenset(
-    """
+_NO_TOKEN = """
     frac dfrac tfrac cfrac over left right middle big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr
     Biggl Biggr text textbf textit textrm textsf texttt textup textnormal mbox hbox emph underline
     mathrm mathbf mathit mathsf mathtt mathcal mathbb mathfrak mathscr mathop operatorname
@@ -24,15 +23,17 @@ SILENT = frozenset(
     lvert rvert lVert rVert vert Vert lbrace rbrace lbrack rbrack backslash colon
     overline bar overrightarrow overleftarrow vec hat widehat tilde widetilde dot ddot underbrace
     overbrace overset underset stackrel
-    """.split()
-)
+"""
+
+SILENT = frozenset(_NO_TOKEN.split())
 """Formatting, spacing, delimiters, operators and relations: no token."""
 
-_LETTERS = (
+_NAMED = (
     "alpha α beta β gamma γ delta δ epsilon ε varepsilon ε zeta ζ eta η theta θ vartheta θ iota ι "
     "kappa κ lambda λ mu μ nu ν xi ξ pi π varpi π rho ρ varrho ρ sigma σ varsigma σ tau τ "
     "upsilon υ phi φ varphi φ chi χ psi ψ omega ω"
-).split()
+)
+_LETTERS = _NAMED.split()
 
 GREEK = dict(zip(_LETTERS[::2], _LETTERS[1::2], strict=True))
 """Names of letters, for both cases, to the letter: a token by itself."""

@@ -15,7 +15,7 @@ only white space separates, as the 1.5B report has it (p. 7); a token for each i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate
@@ -104,7 +104,7 @@ def _evidence(text: str) -> Iterator[Found]:
 
 
 _OPEN_FRACTION = {2: "cC", 1: "0123456789"}
-r"""What stands directly before the digits of \frac12: the command's last letter, the first digit."""
+r"""What stands directly before the digits of \frac12: the command's end, the first digit."""
 
 _BLOCK = re.compile(r"\{[A-Za-z]{1,16}\*?\}")
 
@@ -159,7 +159,7 @@ def _paper_runs() -> re.Pattern[str]:
     return re.compile(rf"[^\t-\r\x1c-\x20{space}]+")
 
 
-def _set(wanted) -> str:  # noqa: ANN001
+def _set(wanted: Callable[[int], bool]) -> str:
     """A regular expression's set of all characters beyond ASCII with such flags."""
     import numpy as np
 
