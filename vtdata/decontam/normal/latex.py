@@ -25,7 +25,7 @@ _NO_TOKEN = """
     overbrace overset underset stackrel
 """
 
-SILENT = frozenset(_NO_TOKEN.split())
+SILENT = frozenset(_NO_TOKEN.lower().split())
 """Formatting, spacing, delimiters, operators and relations: no token."""
 
 _NAMED = (
@@ -47,20 +47,38 @@ SIGNS = {
 }
 """Commands that are another one's synonym."""
 
-BLOCKS = frozenset({"begin", "end"})
-r"""No token, and neither is the name in braces behind them: \[ and \begin{equation} are one."""
+_WORDS = """
+    over left right middle big text it item label tag par bf in to gets not star square triangle
+    prime times div bullet circ cr dot bar hat tilde vec mid wedge vee land neg sim le ge lt gt ne
+    ni phantom ast colon cap cup degree vert subset
+"""
+
+ENGLISH = frozenset(_WORDS.split())
+"""Silent commands that are words of a language, too: silent only behind a backslash."""
+
+_BLOCKS = "align aligned gather gathered multline pmatrix bmatrix vmatrix tabular"
+BLOCKS = frozenset(_BLOCKS.split())
+r"""Names of environments: the name in \begin{pmatrix} is no token, "begin" is."""
 
 FRACTIONS = frozenset({"frac", "dfrac", "tfrac", "cfrac"})
 r"""\frac12 is 1 and 2: after these, a digit that follows at once is a token by itself, twice."""
 
 
-def said(name: str) -> str | None:
-    r"""The token that a command stands for, or None where it stands for none.
+def said(name: str, *, command: bool) -> str | None:
+    r"""The token that a word stands for, or None where it stands for none.
 
-    >>> said("dfrac"), said("Delta"), said("sin")
-    (None, 'δ', 'sin')
+    Text that lost its backslashes on the way (Markdown eats them) still says the same: "mathbf" is
+    silent and "alpha" is a letter with a backslash or without.
+
+    Args:
+        name: folded; ASCII letters only.
+        command: whether a backslash stands before it.
+
+    >>> [said(name, command=True) for name in ("dfrac", "delta", "sin", "to")]
+    [None, 'δ', 'sin', None]
+    >>> [said(name, command=False) for name in ("dfrac", "delta", "sin", "to")]
+    [None, 'δ', 'sin', 'to']
     """
-    if name in SILENT or name in BLOCKS:
+    if name in BLOCKS or (name in SILENT and (command or name not in ENGLISH)):
         return None
-    lower = name.lower()
-    return GREEK.get(lower) or SIGNS.get(name) or lower
+    return GREEK.get(name) or SIGNS.get(name) or name

@@ -78,17 +78,11 @@ def _evidence(text: str) -> Iterator[Found]:
         start, position = match.span()
         kind = match.lastgroup
         if kind == "command":
-            name = match["command"]
-            if name in latex.FRACTIONS:
-                digits = 2
-            elif name in latex.BLOCKS:
-                block = _BLOCK.match(text, position)
-                position = block.end() if block else position
-            word = latex.said(name)
+            name = match["command"].lower()
+            digits = 2 if name in latex.FRACTIONS else 0
+            word = latex.said(name, command=True)
             if word is not None:
                 yield word, start + 1, position
-            if name not in latex.FRACTIONS:
-                digits = 0
             continue
         if kind == "solo":
             for word in ch.characters().folded(match[0]).split(" "):
@@ -99,14 +93,14 @@ def _evidence(text: str) -> Iterator[Found]:
             yield match[0][0], start, position
             continue
         else:
-            yield _fold(match[0]), start, position
+            word = latex.said(_fold(match[0]), command=False)
+            if word is not None:
+                yield word, start, position
         digits = 0
 
 
 _OPEN_FRACTION = {2: "cC", 1: "0123456789"}
 r"""What stands directly before the digits of \frac12: the command's end, the first digit."""
-
-_BLOCK = re.compile(r"\{[A-Za-z]{1,16}\*?\}")
 
 
 def _paper(text: str) -> Iterator[Found]:
