@@ -1,0 +1,95 @@
+"""What a scan found, in a terminal."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from vtdata.decontam.candidate import DROPPED, VERDICTS
+from vtdata.decontam.report.markup import plural
+from vtdata.decontam.report.power import Power, Rate, check_power, verdict_sentence
+from vtdata.decontam.report.spans import visible
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+TOP = 5
+"""Hits that a terminal shows (ours)."""
+_LOOK = 400
+"""Characters of a hit that are looked at for its line."""
+
+
+def summary(
+    evidence: pa.Table, benchmarks: Iterable[str], *, power: Power | None = None
+) -> RenderableType:
+    """Return hits by benchmark and class, the strongest five, and what can be said of the rest.
+
+    Corpus text is printed as text: no markup, no escape sequence in it reaches the terminal.
+
+    Args:
+        evidence: sorted, as ``merge`` returns it.
+        benchmarks: names of all that were scanned for.
+        power: what the scan measured about itself.
+
+    Raises:
+        ConfigError: ``power`` has another shape.
+    """
+    from rich.console import Group
+    from rich.text import Text
+
+    if power is not None:
+        check_power(power)
+    verdicts = Counter(evidence.column("verdict").to_pylist())
+    num_dropped = sum(verdicts[name] for name in DROPPED)
+    parts: list[RenderableType] = []
+    if evidence.num_rows:
+        parts += [_table(evidence, benchmarks), *_lines(evidence)]
+    parts.append(Text(verdict_sentence(evidence.num_rows, num_dropped, power), style="bold"))
+    if power is not None:
+        parts += [Text(line) for line in _kinds(power)]
+    return Group(*parts)
+
+
+def _table(evidence: pa.Table, benchmarks: Iterable[str]) -> RenderableType:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    columns = (evidence.column(name).to_pylist() for name in ("bench", "verdict"))
+    counted = Counter(zip(*columns, strict=True))
+    table = Table("benchmark", box=box.SIMPLE_HEAD)
+    for name in (*VERDICTS, "all"):
+        table.add_column(name, justify="right")
+    for bench in sorted({*benchmarks, *(bench for bench, _ in counted)}):
+        cells = [counted[bench, verdict] for verdict in VERDICTS]
+        table.add_row(Text(visible(bench)), *(f"{count:,}" for count in (*cells, sum(cells))))
+    return table
+
+
+def _lines(evidence: pa.Table) -> Iterable[RenderableType]:
+    from rich.text import Text
+
+    for hit in evidence.slice(0, TOP).to_pylist():
+        yield Text(_line(hit), no_wrap=True, overflow="ellipsis")
+    if evidence.num_rows > TOP:
+        yield Text(f"and {plural(evidence.num_rows - TOP, 'more hit')}", style="dim")
+
+
+def _line(hit: Mapping[str, Any]) -> str:
+    """Verdict, strength, both places, and how the corpus's span begins."""
+    line = (
+        f"{hit['verdict']} {hit['strength']:.2f}  {hit['bench']} item {hit['item']}  "
+        f"{hit['file']} row {hit['row']} {hit['field']}  {hit['doc_text'][:_LOOK]}"
+    )
+    return visible(line)
+
+
+def _kinds(power: Power) -> Iterable[str]:
+    """One line for each kind of plant."""
+    for kind in sorted(power["recall"]):
+        yield f"  recall, {kind}: {Rate.over(power['recall'][kind])}"
+    for kind in sorted(power["false_flags"]):
+        yield f"  flagged without a plant, {kind}: {Rate.over(power['false_flags'][kind])}"
