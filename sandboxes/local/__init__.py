@@ -26,6 +26,8 @@ Threat model. Covered, under the level ``namespaces``:
   of the run of another;
 - CPU (TLE by CPU time, wall time as a backstop), memory (address space, exact because there is one
   process), output, disk, threads, open files; a fork bomb can't start;
+- other sandboxes of this machine: what the kernel counts per user is counted apart, by a user
+  namespace each, and where we are root by a user id each;
 - survivors: a process that leaves its session dies with the namespace, and all of it dies with the
   worker, SIGKILL included;
 - the kernel's riskier calls (new namespaces, mounts, bpf, io_uring, keys, perf, userfaultfd,
@@ -40,6 +42,9 @@ Not covered:
   ``disk_mib`` and a few MiB;
 - what a program prints: it may be 16 MiB of anything, and whoever compares it must not run it;
 - GPUs: no device node is there;
+- programs that one sandbox runs at the same time share its 512 threads;
+- under ``landlock`` as a normal user: his sandboxes share what the kernel counts per user, so a
+  program of many threads can keep one in another sandbox from starting its own while it lasts;
 - under ``landlock``: file names and sizes outside can be asked for (not read), other processes' ids
   are visible, and the disk is limited per file only.
 """

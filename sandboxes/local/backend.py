@@ -64,28 +64,19 @@ class Backend:
         self._entered = True
         for level in self._levels:
             self.isolation = level
-            error = await self._tried(level)
-            if error is not None and error.number == 0:  # no refusal of the kernel's: once more
-                error = await self._tried(level)
-            if error is not None:
+            try:
+                await self._launch(numpy=False)
+                await self._probe(level)
+            except Refused as error:
                 refused.append(error)
+                await self.__aexit__()
+                self._entered = True
                 continue
             for error in refused:
                 _LOG.warning("sandbox 'local' goes on under %s: %s", level, error)
             return self
         self._entered = False
         raise ConfigError(no_way(refused))
-
-    async def _tried(self, level: str) -> Refused | None:
-        """Launch at a level and run the trial program; the reason where it can't be had."""
-        try:
-            await self._launch(numpy=False)
-            await self._probe(level)
-        except Refused as error:
-            await self.__aexit__()
-            self._entered = True
-            return error
-        return None
 
     async def __aexit__(self, *exc: object) -> None:
         """End the launchers; the kernel ends all that came from them."""
@@ -120,7 +111,14 @@ class Backend:
             Refused: it did not come out as it should.
         """
         limits = Limits(cpu_s=5, wall_s=30, memory_mib=256)
-        (outcome,) = await self.run("print(int(input()) + 1)", [b"1"], limits)
+        outcomes: list[Outcome] = []
+        try:
+            await self._through("print(int(input()) + 1)", [b"1"], limits, outcomes)
+        except (TimeoutError, EOFError, OSError) as error:
+            number = error.errno if isinstance(error, OSError) else None
+            said = getattr(error, "strerror", None) or str(error) or type(error).__name__
+            raise Refused(level, number or 0, f"no cell for a trial program: {said}") from error
+        outcome = outcomes[0]
         if outcome.stdout != b"2\n":
             said = outcome.detail or outcome.stderr.decode(errors="replace")[-300:]
             raise Refused(level, 0, f"a trial program ended as {outcome.state}: {said}")
@@ -147,6 +145,24 @@ class Backend:
 
     async def _in_cell(self, source: str, inputs: Sequence[bytes], limits: Limits) -> list[Outcome]:
         outcomes: list[Outcome] = []
+        try:
+            await self._through(source, inputs, limits, outcomes)
+        except (TimeoutError, EOFError, OSError, Refused) as error:
+            why = f"the program's cell is gone: {error or type(error).__name__}"
+            outcomes += [self._broken(why)] * (len(inputs) - len(outcomes))
+        return outcomes
+
+    async def _through(
+        self, source: str, inputs: Sequence[bytes], limits: Limits, outcomes: list[Outcome]
+    ) -> None:
+        """Run a program in a cell, and add what became of each input as it comes.
+
+        Raises:
+            TimeoutError: the cell is silent for much longer than the wall limit.
+            EOFError: it was killed.
+            OSError: it had to end; or there is no new one.
+            Refused: a launcher that ended can't be started again.
+        """
         numpy = "numpy" in source
         cell: Cell | None = None
         try:
@@ -161,13 +177,9 @@ class Backend:
             if cell.used < _USES and cell.calm:
                 self._idle[numpy].append(cell)
                 cell = None
-        except (TimeoutError, EOFError, OSError, Refused) as error:
-            why = f"the program's cell is gone: {error or type(error).__name__}"
-            outcomes += [self._broken(why)] * (len(inputs) - len(outcomes))
         finally:
             if cell is not None:
                 cell.close()  # what still runs in it ends with it
-        return outcomes
 
     async def _cell(self, *, numpy: bool) -> Cell:
         """An idle cell, or a new one; the launcher is started anew where something ended it."""

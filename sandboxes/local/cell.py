@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import socket
@@ -15,6 +16,8 @@ _FRAME = struct.Struct("<BiddQQQ")
 _STATES: tuple[State, ...] = (
     "ok", "time_limit", "time_limit", "output_limit", "memory_limit", "sandbox_error",
 )  # fmt: skip
+_GONE = len(_STATES)
+"""Not an outcome: the cell's last words."""
 _DETAILS = ("", "CPU time", "wall time", "", "", "the process could not be locked down")
 _READ_BYTES = 1 << 16
 _GRACE_S = 20.0
@@ -38,12 +41,12 @@ class Cell:
     def send(self, bundle: int) -> None:
         """Hand a program in, and close its file here.
 
-        Raises:
-            OSError: the cell is gone.
+        Where the cell is gone, what it said before is what `outcome` raises.
         """
         self.used += 1
         try:
-            socket.send_fds(self._channel, [b"p"], [bundle])
+            with contextlib.suppress(ConnectionError):
+                socket.send_fds(self._channel, [b"p"], [bundle])
         finally:
             os.close(bundle)
 
@@ -52,16 +55,22 @@ class Cell:
 
         Raises:
             TimeoutError: the cell is silent for much longer than the wall limit.
-            EOFError: it ended.
+            EOFError: it ended, or was ended.
+            OSError: it had to end, with the errno that it met.
         """
         async with asyncio.timeout(limits.wall_s + _GRACE_S):
             head = _FRAME.unpack(await self._read(_FRAME.size))
             how, exit_code, cpu_s, wall_s, rss_kib, out_bytes, err_bytes = head
             stdout = await self._read(out_bytes)
             stderr = await self._read(err_bytes)
+        if how == _GONE:
+            raise OSError(exit_code, stderr.decode(errors="replace"))
         state = _STATES[how]
+        detail = _DETAILS[how]
         if state == "ok" and exit_code != 0:
             state = "runtime_error"
+        if state == "sandbox_error" and stderr:
+            detail += f": {stderr.decode(errors='replace')}"
         self.calm = self.calm and exit_code >= 0
         return Outcome(
             state,
@@ -71,7 +80,7 @@ class Cell:
             cpu_s,
             wall_s,
             isolation,
-            _DETAILS[how],
+            detail,
             rss_kib / 1024,
         )
 
@@ -79,9 +88,12 @@ class Cell:
         """Take so many bytes; small pieces come out of one call of the system."""
         loop = asyncio.get_running_loop()
         while len(self._read_ahead) < size:
-            more = await loop.sock_recv(self._channel, max(_READ_BYTES, size))
+            try:
+                more = await loop.sock_recv(self._channel, max(_READ_BYTES, size))
+            except ConnectionResetError:
+                more = b""
             if not more:
-                raise EOFError("its supervisor ended")
+                raise EOFError("its supervisor ended without a word, so it was killed")
             self._read_ahead += more
         taken = bytes(self._read_ahead[:size])
         del self._read_ahead[:size]

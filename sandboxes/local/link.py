@@ -18,7 +18,6 @@ from pathlib import Path
 _PROGRAM = Path(__file__).with_name("inside")
 _START_S = 30.0
 _END_S = 5.0
-_NOBODY = 64123
 _ENVIRONMENT = {
     "PATH": "/usr/bin:/bin",
     "HOME": "/box",
@@ -43,6 +42,8 @@ class Refused(Exception):
     text: str
 
     def __str__(self) -> str:
+        if not self.number:
+            return f"{self.level}: {self.text}"
         name = errno.errorcode.get(self.number, str(self.number))
         return f"{self.level}: {name} ({self.text})"
 
@@ -141,10 +142,20 @@ class Link:
 
 
 def _work_folder() -> str:
-    folder = tempfile.mkdtemp(prefix="vtdata-sandbox-")
+    """A folder for programs; the launcher of root gives it to the user that programs are.
+
+    That user must be able to reach it, and root's ``TMPDIR`` may be closed to others.
+    """
+    place = tempfile.gettempdir()
     if os.geteuid() == 0:
-        os.chown(folder, _NOBODY, _NOBODY)
-    return folder
+        places = [place, "/tmp", "/var/tmp"]
+        place = next((path for path in places if _open_to_others(path)), place)
+    return tempfile.mkdtemp(prefix="vtdata-sandbox-", dir=place)
+
+
+def _open_to_others(place: str) -> bool:
+    path = Path(place).resolve()
+    return path.is_dir() and all(up.stat().st_mode & 0o001 for up in (path, *path.parents))
 
 
 def interpreter() -> str:

@@ -8,8 +8,10 @@ from collections.abc import Sequence
 _CAUSES = {
     errno.EPERM: "a container's seccomp profile, or AppArmor "
     "(sysctl kernel.apparmor_restrict_unprivileged_userns), forbids it",
-    errno.EACCES: "AppArmor or SELinux forbids it, or a folder on the way to the interpreter is "
-    "closed to others",
+    errno.EACCES: "AppArmor or SELinux forbids it, or a folder on the way to the interpreter or to "
+    "TMPDIR is closed to others",
+    errno.EAGAIN: "this user has as many processes as he may (ulimit -u, or a cgroup's pids.max)",
+    errno.ENOMEM: "this machine or this cgroup is out of memory",
     errno.ENOSPC: "user namespaces are switched off (sysctl user.max_user_namespaces)",
     errno.EUSERS: "too many nested user namespaces (sysctl user.max_user_namespaces)",
     errno.ENOSYS: "the kernel or this machine's architecture does not have it",

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.sandboxes.contract import *  # noqa: F403
-from tests.sandboxes.contract import Box, opened
+from tests.sandboxes.contract import Box, opened, opened_up
 from tests.sandboxes.hostile import REACHING
 from tests.sandboxes.lasting import LASTING
 from tests.sandboxes.programs import HONEST
@@ -112,8 +112,7 @@ def test_nothing_outlives_a_killed_worker(level: str, tmp_path: Path) -> None:
     python = os.path.realpath(sys.executable) if level == "namespaces" else reachable()
     if python is None:
         pytest.skip("no interpreter is open to all users, which Landlock alone needs")
-    for folder in (tmp_path, *tmp_path.parents[:2]):
-        folder.chmod(0o777)
+    opened_up(tmp_path)
     worker = subprocess.Popen(
         [sys.executable, "-c", WORKER, str(HERE), level, python],
         stdout=subprocess.PIPE,

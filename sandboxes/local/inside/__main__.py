@@ -38,7 +38,7 @@ def main() -> None:
         if plan.level == "namespaces":
             jail.separate(plan)
         else:
-            jail.drop_root()
+            jail.drop_root(plan.work)
             jail.open_to_all(plan)
         if watched:
             kernel.die_with_parent()  # a change of user takes it back
@@ -46,7 +46,7 @@ def main() -> None:
         if pid == 0:
             _enter(plan, control)
     except OSError as error:
-        _send(control, {"errno": error.errno, "error": error.strerror or str(error)})
+        _send(control, kernel.told(error))
         sys.exit(1)
     control.close()
     _, status = os.waitpid(pid, 0)
@@ -69,7 +69,7 @@ def _enter(plan: jail.Plan, control: socket.socket) -> None:
         program.prepare()
         program.rehearse()
     except OSError as error:
-        _send(control, {"errno": error.errno, "error": error.strerror or str(error)})
+        _send(control, kernel.told(error))
         os._exit(1)
     _hide()
     gc.collect()
@@ -118,7 +118,7 @@ def _serve(plan: jail.Plan, control: socket.socket) -> None:
         try:
             cells.add(_cell(plan, control, fds[0]))
         except OSError as error:
-            sys.stderr.write(f"no cell for a program: {error}\n")
+            supervise.say_why(fds[0], error)
         finally:
             os.close(fds[0])  # the host sees the end of its channel
             signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGCHLD])

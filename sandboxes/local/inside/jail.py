@@ -10,8 +10,11 @@ from dataclasses import dataclass
 
 import kernel
 
+_FIRST_USER = 0x7000_0000
+"""Where we are root programs are this user plus the launcher's process id, so that no two sandboxes
+share what the kernel counts per user. Above all that systemd gives out, and free in its plan."""
 NOBODY = 64123
-"""Who programs are where we are root; ours: a number that is unlikely to be anyone's."""
+"""Who programs are where that is not mapped; ours: a number that is unlikely to be anyone's."""
 WORK = "/box"
 _STAGE = "/tmp"
 _DEVICES = ("null", "zero", "urandom", "random")
@@ -38,26 +41,36 @@ class Plan:
     """Import numpy before anything is forked."""
 
 
-def is_root() -> bool:
-    """Whether there is a user to become: in a user namespace of one user there is none."""
+def user_to_become() -> int | None:
+    """The user for programs where we are root; in a user namespace of one user there is none."""
     if os.geteuid() != 0:
-        return False
+        return None
     with open("/proc/self/uid_map") as file:
         spans = [[int(word) for word in line.split()] for line in file]
-    return any(first <= NOBODY < first + count for first, _, count in spans)
+    for user in (_FIRST_USER + os.getpid(), NOBODY):
+        if any(first <= user < first + count for first, _, count in spans):
+            return user
+    return None
 
 
-def drop_root() -> None:
-    """Become nobody, where we are root: the kernel does not hold limits against uid 0."""
-    if is_root():
+def drop_root(work: str = "") -> None:
+    """Become a user of no rights, where we are root: the kernel holds no limits against uid 0.
+
+    Args:
+        work: a folder that goes to that user.
+    """
+    user = user_to_become()
+    if user is not None:
+        if work:
+            os.chown(work, user, user)
         os.setgroups([])
-        os.setresgid(NOBODY, NOBODY, NOBODY)
-        os.setresuid(NOBODY, NOBODY, NOBODY)
+        os.setresgid(user, user, user)
+        os.setresuid(user, user, user)
     kernel.set_dumpable(1)  # else the maps of the new namespace are root's
 
 
 def open_to_all(plan: Plan) -> None:
-    """Refuse to go on where nobody can't read what programs need.
+    """Refuse to go on where programs can't reach what they need, as the user they are.
 
     Raises:
         OSError: EACCES, with the folder.
@@ -65,6 +78,25 @@ def open_to_all(plan: Plan) -> None:
     for path in plan.shown:
         if not os.access(path, os.R_OK):
             raise OSError(errno.EACCES, f"uid {os.geteuid()} can't read {path}")
+    if not os.access(plan.work, os.R_OK | os.W_OK | os.X_OK):
+        raise OSError(errno.EACCES, f"uid {os.geteuid()} can't work in {plan.work}: set TMPDIR")
+
+
+def tasks_of_others() -> int:
+    """How many threads the kernel counts against our user that are no doing of a program of ours.
+
+    In a user namespace of our own there are none. Without one a normal user's limit on threads
+    counts his desktop and his other sandboxes.
+    """
+    user, found = f"\nUid:\t{os.getuid()}\t", 0
+    for name in os.listdir("/proc"):
+        if not name.isdigit():
+            continue
+        with contextlib.suppress(OSError), open(f"/proc/{name}/status", errors="replace") as file:
+            status = file.read()
+            if user in status:
+                found += int(status.partition("\nThreads:\t")[2].partition("\n")[0])
+    return found
 
 
 def separate(plan: Plan) -> None:
@@ -72,18 +104,16 @@ def separate(plan: Plan) -> None:
 
     As root the root is staged before the uid is dropped: an interpreter may lie in root's home.
     """
-    user, group = os.geteuid(), os.getegid()
     spaces = kernel.NEWUSER | kernel.NEWNET | kernel.NEWIPC | kernel.NEWUTS | kernel.NEWPID
-    if is_root():
+    as_root = user_to_become() is not None
+    if as_root:
         kernel.unshare(kernel.NEWNS)
         _stage(plan)
         drop_root()
-        user = group = NOBODY
-        kernel.unshare(spaces | kernel.NEWNS)
-        _map(user, group)
-    else:
-        kernel.unshare(spaces | kernel.NEWNS)
-        _map(user, group)
+    user, group = os.geteuid(), os.getegid()
+    kernel.unshare(spaces | kernel.NEWNS)
+    _map(user, group)
+    if not as_root:
         _stage(plan)
 
 
@@ -180,6 +210,8 @@ class Cell:
         self._size = 0
         self._ruleset: int | None = None
         self._untouched: tuple[int, ...] = ()
+        self.others = tasks_of_others() if plan.level != "namespaces" else 0
+        """Threads that count against the limit of a run."""
         self._folder = WORK
         if plan.level == "namespaces":
             _mount_proc("/proc")

@@ -37,6 +37,12 @@ def _fail(what: str) -> NoReturn:
     raise OSError(number, f"{what}: {os.strerror(number)}")
 
 
+def told(error: OSError) -> dict[str, object]:
+    """An error as the host is told of it."""
+    where = f" '{error.filename}'" if error.filename else ""
+    return {"errno": error.errno, "error": f"{error.strerror or error}{where}"}
+
+
 def _syscall(what: str, number: int, *args: object) -> int:
     got = _libc.syscall(ctypes.c_long(number), *args)
     if got < 0:

@@ -33,8 +33,15 @@ _CACHE = 3
 """Where the compiled code is, until the program begins."""
 
 
-def set_limits(cpu_s: float, memory_mib: int, disk_mib: int) -> None:
-    """Set what the kernel holds for a process and its threads; CPU is cut finer by the host."""
+def set_limits(cpu_s: float, memory_mib: int, disk_mib: int, others: int) -> None:
+    """Set what the kernel holds for a process and its threads; CPU is cut finer by the host.
+
+    Args:
+        cpu_s: CPU seconds.
+        memory_mib: address space.
+        disk_mib: size of a file.
+        others: threads of the same user that the kernel counts with those of the program.
+    """
     cpu = int(cpu_s) + 2
     file_bytes = max(disk_mib, 1) * _MIB
     for kind, value in (
@@ -44,7 +51,7 @@ def set_limits(cpu_s: float, memory_mib: int, disk_mib: int) -> None:
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_STACK, min(_STACK_BYTES, memory_mib * _MIB)),
         (resource.RLIMIT_AS, memory_mib * _MIB),
-        (resource.RLIMIT_NPROC, _THREADS),
+        (resource.RLIMIT_NPROC, _THREADS + others),
     ):
         _, most = resource.getrlimit(kind)
         if most != resource.RLIM_INFINITY:

@@ -6,6 +6,7 @@ a copy of: the kernel moves them from file to file.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fcntl
 import json
@@ -24,7 +25,7 @@ from jail import Cell, Plan
 
 FRAME = struct.Struct("<BiddQQQ")
 """How it ended, exit code, CPU and wall seconds, peak KiB, bytes of output and of errors."""
-ENDINGS = ("exit", "cpu", "wall", "output", "memory", "broken")
+ENDINGS = ("exit", "cpu", "wall", "output", "memory", "broken", "gone")
 _MIB = 1 << 20
 _CHUNK = 1 << 18
 _KEEP_ERRORS = 1 << 16
@@ -70,8 +71,19 @@ def supervise(plan: Plan, channel: socket.socket) -> None:
         status = 0
     except BrokenPipeError:
         status = 0  # the host has no more use for it
+    except OSError as error:
+        say_why(channel.fileno(), error)
     finally:
         os._exit(status)
+
+
+def say_why(channel: int, error: OSError) -> None:
+    """Tell the host why it gets no more outcomes on this channel, in the form of one."""
+    told = kernel.told(error)
+    text = str(told["error"]).encode(errors="replace")
+    head = FRAME.pack(ENDINGS.index("gone"), error.errno or 0, 0.0, 0.0, 0, 0, len(text))
+    with contextlib.suppress(BrokenPipeError):
+        os.write(channel, head + text)
 
 
 def _run_all(cell: Cell, captures: _Captures, bundle: int, channel: socket.socket) -> None:
@@ -136,10 +148,12 @@ def _become(
         os.setsid()
         cell.lock()
         kernel.install_filter(filters.program_filter(os.getpid()))
-        program.set_limits(job.cpu_s, job.memory_mib, job.disk_mib)
+        program.set_limits(job.cpu_s, job.memory_mib, job.disk_mib, cell.others)
         os.eventfd_write(locked, 1)
         program.take_streams(*fds)
         program.run(text, cached=fds[3] is not None)
+    except OSError as error:
+        os.write(fds[2], str(error).encode(errors="replace"))
     finally:
         os._exit(1)
 
