@@ -253,6 +253,48 @@ def verify_code(
     )
 
 
+def benchmarks_list(folder: str | Path = ".") -> list[dict[str, Any]]:
+    """Return what is known of every benchmark with a name; ``folder`` holds benchmarks.yaml."""
+    from vtdata.decontam.benchmarks.about import all_facts
+
+    return all_facts(Path(folder))
+
+
+def benchmarks_show(
+    name: str, *, folder: str | Path = ".", stand_ins: str | Path | None = None
+) -> dict[str, Any]:
+    """Return what is known of a benchmark and, under ``load``, whether it can be loaded now.
+
+    Raises:
+        ConfigError: there is none of this name, file or Hub id.
+    """
+    from vtdata.decontam.benchmarks.about import state
+
+    return state(name, folder=Path(folder), stand_ins=Path(stand_ins) if stand_ins else None)
+
+
+def benchmarks_add(
+    name: str,
+    source: str,
+    *,
+    to: str | Path = "benchmarks.yaml",
+    replace: bool = False,
+    **entry: Any,
+) -> dict[str, Any]:
+    """Load a benchmark once and give it a name; ``entry``: further keys as in registry.yaml.
+
+    Raises:
+        ConfigError: the name is taken, or the benchmark can't be loaded; nothing was written.
+        InfraError: the Hub can't be reached; nothing was written.
+    """
+    from vtdata.decontam.benchmarks.about import added
+    from vtdata.decontam.benchmarks.add import add
+
+    said: list[str] = []
+    done = add(name, source, entry, to=Path(to), replace_it=replace, say=said.append)
+    return added(done, said)
+
+
 def serve(model: str = "embedded", *, port: int = 8000) -> int:
     """Serve a model on loopback until interrupted; vLLM where it can run, else the CPU server."""
     from vtdata.llm.serve import serve as serve_model

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vtdata import api
+from vtdata import api, cli_benchmarks
 from vtdata.errors import ConfigError, VtdataError
 from vtdata.shell import Stdout, check_kind, reach_checkout, tidy_end
 
@@ -26,6 +26,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+app.add_typer(cli_benchmarks.app, name="benchmarks")
 
 Recipe = Annotated[Path, typer.Argument(help="A recipe, a YAML file.", show_default=False)]
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder.")]

@@ -13,8 +13,8 @@ from typing import Any
 import yaml
 
 from vtdata.decontam.benchmark import Benchmark
-from vtdata.decontam.benchmarks.gather import Say
-from vtdata.decontam.benchmarks.loading import load_named
+from vtdata.decontam.benchmarks.gather import Plan, Say
+from vtdata.decontam.benchmarks.loading import load_planned
 from vtdata.decontam.benchmarks.names import resolve
 from vtdata.decontam.benchmarks.registry import (
     UNPINNED,
@@ -74,8 +74,8 @@ def add(
         what = f"{taken.name} of {taken.origin or 'the list that ships'}" if taken else str(to)
         raise ConfigError(f"'{name}' is taken ({what}); choose another name, or give --replace")
     named = _named(name, source, values, to.absolute(), folder)
-    benchmark = load_named(named, say=say)
-    entry = _pinned(named, benchmark)
+    benchmark, plan = load_planned(named, say=say)
+    entry = _pinned(named, benchmark, plan)
     _write(to, name, entry)
     return Added(replace(named, entry=checked(name, entry, str(to))), benchmark, to)
 
@@ -93,10 +93,12 @@ def _named(name: str, source: str, values: dict[str, Any], to: Path, folder: Pat
     return Named(name, checked(name, plain, source), to)
 
 
-def _pinned(named: Named, benchmark: Benchmark) -> dict[str, Any]:
+def _pinned(named: Named, benchmark: Benchmark, plan: Plan) -> dict[str, Any]:
     """The entry as plain data, with what the load has found out: columns, hash, commit, split."""
     entry: dict[str, Any] = named.entry.model_dump(exclude_defaults=True, mode="json")
-    entry["fields"] = list(dict.fromkeys(item.field for item in benchmark.items))
+    entry["fields"] = list(plan.fields)
+    if plan.key:
+        entry["key"] = plan.key
     if named.entry.file:
         entry["sha256"] = benchmark.sha256
     elif named.entry.revision == UNPINNED:
@@ -110,7 +112,7 @@ def _pinned(named: Named, benchmark: Benchmark) -> dict[str, Any]:
 def _write(to: Path, name: str, entry: dict[str, Any]) -> None:
     try:
         to.parent.mkdir(parents=True, exist_ok=True)
-        with _locked(to):
+        with _locked(to.parent):
             text = to.read_text(encoding="utf-8") if to.exists() else _HEAD
             kept = _without(text, name)
             block = yaml.safe_dump({name: entry}, sort_keys=False, allow_unicode=True, width=100)
@@ -135,8 +137,11 @@ def _without(text: str, name: str) -> str:
 
 
 @contextmanager
-def _locked(path: Path) -> Generator[None]:
-    """Let one process at a time change a file; the lock lies beside it and is empty."""
-    with path.with_name(f".{path.name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+def _locked(folder: Path) -> Generator[None]:
+    """Let one process at a time change the files of a folder; nothing is left in it."""
+    fd = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
         yield
+    finally:
+        os.close(fd)

@@ -50,11 +50,10 @@ def plan_of(entry: Entry, columns: list[str], where: str, say: Say, *, is_copy: 
     Raises:
         ConfigError: it can't be told which column holds the question.
     """
-    key = entry.key
+    key = entry.key or cells.key_field(columns)
     fields = entry.fields
     if not fields:
         fields = (cells.question_field(columns, where),)
-        key = key or cells.key_field(columns)
         others = ", ".join(column for column in columns if column != fields[0]) or "none"
         named = f", names from '{key}'" if key else ""
         say(f"{where}: text is taken from '{fields[0]}'{named}; other columns: {others}")

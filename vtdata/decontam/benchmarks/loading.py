@@ -9,7 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from vtdata.decontam.benchmark import Benchmark, Item
-from vtdata.decontam.benchmarks.gather import Say, items_of, plan_of
+from vtdata.decontam.benchmarks.gather import Plan, Say, items_of, plan_of
 from vtdata.decontam.benchmarks.names import resolve, stand_in, stand_in_folder
 from vtdata.decontam.benchmarks.readers import columns_of, rows_of, sha256_of
 from vtdata.decontam.benchmarks.registry import UNPINNED, Named, Registry
@@ -57,6 +57,18 @@ def load_named(named: Named, *, stand_ins: Path | None = None, say: Say | None =
         ConfigError: as ``load``.
         InfraError: as ``load``.
     """
+    return load_planned(named, stand_ins=stand_ins, say=say)[0]
+
+
+def load_planned(
+    named: Named, *, stand_ins: Path | None = None, say: Say | None = None
+) -> tuple[Benchmark, Plan]:
+    """Load a benchmark, and tell which columns were read.
+
+    Raises:
+        ConfigError: as ``load``.
+        InfraError: as ``load``.
+    """
     say = say or _nothing
     if named.entry.file is not None:
         return _from_file(named, named.folder / Path(named.entry.file).expanduser(), say)
@@ -67,7 +79,7 @@ def load_named(named: Named, *, stand_ins: Path | None = None, say: Say | None =
     return _from_hub(named, say)
 
 
-def _from_file(named: Named, path: Path, say: Say) -> Benchmark:
+def _from_file(named: Named, path: Path, say: Say) -> tuple[Benchmark, Plan]:
     entry = named.entry
     if not path.is_file():
         raise ConfigError(f"{named.name}: {path} is not there; the registry names it as its file")
@@ -82,10 +94,10 @@ def _from_file(named: Named, path: Path, say: Say) -> Benchmark:
         raise ConfigError(f"{named.name}: {path.name} has no rows; a benchmark has at least one")
     plan = plan_of(entry, columns, _where(named, path.name), say, is_copy=entry.hub is not None)
     items = items_of(rows_of(path, plan.top_level), plan, say)
-    return _benchmark(named, items, source=_shown(entry.file, path.name), sha256=digest)
+    return _benchmark(named, items, source=_shown(entry.file, path.name), sha256=digest), plan
 
 
-def _from_hub(named: Named, say: Say) -> Benchmark:
+def _from_hub(named: Named, say: Say) -> tuple[Benchmark, Plan]:
     from vtdata.decontam.benchmarks.hub import open_hub
 
     entry = named.entry
@@ -95,7 +107,7 @@ def _from_hub(named: Named, say: Say) -> Benchmark:
     source = _shown(entry.hub, Path(entry.source).name)
     plan = plan_of(entry, opened.columns, _where(named, source), say, is_copy=False)
     items = items_of(opened.rows(plan.top_level), plan, say)
-    return _benchmark(
+    found = _benchmark(
         named,
         items,
         source=source,
@@ -103,6 +115,7 @@ def _from_hub(named: Named, say: Say) -> Benchmark:
         revision=opened.revision,
         split=opened.split,
     )
+    return found, plan
 
 
 def canonical_sha256(items: Sequence[Item]) -> str:
