@@ -27,11 +27,19 @@ CANDIDATE = pa.schema(
         pa.field("coverage", pa.float32(), nullable=False),  # weighted share of n-grams, [0, 1]
         pa.field("n_shared", pa.int32(), nullable=False),  # distinct shared n-grams
         pa.field("n_grams", pa.int32(), nullable=False),  # distinct n-grams of the item
-        pa.field("alignment", pa.float32()),  # 0 to 100; null where it was not needed
-        pa.field("longest_run", pa.int32(), nullable=False),  # tokens in a row that are equal
+        pa.field("alignment", pa.float32()),  # 0 to 100: weighted share of the item that is equal
+        pa.field("template", pa.float32()),  # the same with numbers that differ counted as equal
+        pa.field("density", pa.float32()),  # equal pieces by the longer side's length, [0, 1]
+        pa.field("weight", pa.float32()),  # of the equal pieces; all four null where not aligned
+        pa.field("n_equal", pa.int32(), nullable=False),  # pieces: words cut at digits
+        pa.field("n_pieces", pa.int32(), nullable=False),  # of the item that are evidence
+        pa.field("longest_run", pa.int32(), nullable=False),  # pieces in a row that are equal
         pa.field("n_tokens", pa.int32(), nullable=False),  # of the item
         pa.field("numbers_changed", pa.int32(), nullable=False),  # aligned, and not the same
         pa.field("numbers_same", pa.int32(), nullable=False),
+        pa.field(
+            "characters", pa.float32()
+        ),  # similarity without spaces, [0, 1]; where near is open
         pa.field("similarity", pa.float32()),  # of whole prompts, [0, 1]; suspects only
         pa.field("rule", pa.string(), nullable=False),  # what brought it here
     ]

@@ -1,0 +1,161 @@
+"""Lay a benchmark item beside the place of a text where it may stand, and say how well it fits.
+
+Words are cut between letters and digits first, so that ``\\frac12x^2`` and ``1/2x²`` meet, and
+small numbers in words are numbers. What fits is the best chain of equal pieces: each equal piece
+counts 1, each piece that only one side has, half of one against it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from rapidfuzz.distance import Indel
+
+from vtdata.decontam.normal.phrases import weights
+
+VERSION = 1
+"""Raised whenever the same two texts could fit otherwise; part of each profile's hash."""
+
+GAP = 0.5
+"""What a piece that only one side has costs, in equal pieces. Ours."""
+
+_SMALL = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
+    " sixteen seventeen eighteen nineteen twenty"
+)
+_NUMBERS = {word: str(value) for value, word in enumerate(_SMALL.split())}
+_NUMBERS |= {"thirty": "30", "forty": "40", "fifty": "50", "sixty": "60", "hundred": "100"}
+_NUMBERS |= {"twice": "2", "double": "2", "triple": "3", "thrice": "3"}
+_NUMBERS |= {
+    word: str(value) for value, word in enumerate("〇 一 二 三 四 五 六 七 八 九 十".split())
+}
+
+_PIECE = re.compile(r"\d+|\D+")
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """A tokenized text, cut for alignment."""
+
+    texts: list[str]
+    token: list[int]
+    """The token that each piece belongs to."""
+    weight: list[float]
+
+    @property
+    def total(self) -> float:
+        return sum(self.weight)
+
+
+def pieces(tokens: Sequence[str]) -> Pieces:
+    """Cut tokens into runs of digits and of other signs; what is no evidence is left out."""
+    texts, token, weight = [], [], []
+    for place, (word, heavy) in enumerate(zip(tokens, weights(tokens), strict=True)):
+        if heavy:
+            parts = [word] if word.isalpha() else _PIECE.findall(word)
+            texts += [_NUMBERS.get(part, part) for part in parts]
+            token += [place] * len(parts)
+            weight += [heavy] * len(parts)
+    return Pieces(texts, token, weight)
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """How an item lies in a text. Spans are tokens: first, and behind the last."""
+
+    share: float
+    """Weighted share of the item's pieces that are equal, [0, 1]."""
+    template: float
+    """The same, with numbers that stand at one place and differ counted as equal."""
+    density: float
+    """Equal pieces by the longer side of what was aligned, [0, 1]."""
+    equal: int
+    """Number of equal pieces."""
+    weight: float
+    """Their weights' sum."""
+    run: int
+    """Most pieces in a row that are equal on both sides."""
+    numbers_changed: int
+    numbers_same: int
+    span: tuple[int, int]
+    item_span: tuple[int, int]
+
+
+Block = tuple[int, int, int]
+"""Equal pieces: first in the item, behind the last in the item, first in the text."""
+
+
+def fit(item: Pieces, text: Pieces) -> Fit | None:
+    """Align; None where nothing is equal.
+
+    The pieces of ``item`` and ``text`` decide and nothing else does.
+    """
+    operations = Indel.opcodes(item.texts, text.texts)
+    blocks = [(o.src_start, o.src_end, o.dest_start) for o in operations if o.tag == "equal"]
+    if not blocks:
+        return None
+    chain = _best_chain(blocks)
+    equal = sum(end - start for start, end, _ in chain)
+    (first, _, text_first), (start, last, at) = chain[0], chain[-1]
+    text_last = at + last - start
+    changed, changed_weight = _changed(item, text, chain)
+    same = sum(map(_is_number, (item.texts[n] for a, b, _ in chain for n in range(a, b))))
+    matched = sum(sum(item.weight[a:b]) for a, b, _ in chain)
+    return Fit(
+        share=matched / item.total,
+        template=min(1.0, (matched + changed_weight) / item.total),
+        density=equal / max(last - first, text_last - text_first),
+        equal=equal,
+        weight=matched,
+        run=max(end - start for start, end, _ in chain),
+        numbers_changed=changed,
+        numbers_same=same,
+        span=(text.token[text_first], text.token[text_last - 1] + 1),
+        item_span=(item.token[first], item.token[last - 1] + 1),
+    )
+
+
+def _is_number(piece: str) -> bool:
+    return piece[0].isdigit()
+
+
+def _best_chain(blocks: list[Block]) -> list[Block]:
+    """The run of blocks whose equal pieces outweigh its gaps most; the first of equal ones."""
+    best, best_range = 0.0, (0, 1)
+    score, begin = 0.0, 0
+    for number, (start, end, at) in enumerate(blocks):
+        if number:
+            before, before_end, before_at = blocks[number - 1]
+            score -= GAP * max(start - before_end, at - before_at - (before_end - before))
+        if score <= 0:
+            score, begin = 0.0, number
+        score += end - start
+        if score > best:
+            best, best_range = score, (begin, number + 1)
+    return blocks[slice(*best_range)]
+
+
+def _changed(item: Pieces, text: Pieces, chain: list[Block]) -> tuple[int, float]:
+    """Numbers of the item that stand opposite to other numbers: how many, and their weight."""
+    start, _, at = chain[0]
+    last, last_end, last_at = chain[-1]
+    behind, left = last_at + last_end - last, len(item.texts) - last_end
+    gaps = [((0, start), (max(0, at - start), at))]
+    gaps += [((a[1], b[0]), (a[2] + a[1] - a[0], b[2])) for a, b in pairwise(chain)]
+    gaps += [((last_end, last_end + left), (behind, behind + left))]
+    changed, weight = 0, 0.0
+    for (a, b), (c, d) in gaps:
+        ours = [*filter(_is_number, item.texts[a:b])]
+        theirs = [*filter(_is_number, text.texts[c:d])]
+        if "".join(ours) == "".join(theirs):  # "frac512" is what some make of a fraction
+            continue
+        left_out, put_in = Counter(ours), Counter(theirs)
+        count = min((left_out - put_in).total(), (put_in - left_out).total())
+        if count:
+            changed += count
+            weight += sum(sorted(item.weight[a:b], reverse=True)[:count])
+    return changed, weight
