@@ -1,6 +1,6 @@
-"""Lay a benchmark item beside the place of a text where it may stand, and say how well it fits.
+r"""Lay a benchmark item beside the place of a text where it may stand, and say how well it fits.
 
-Words are cut between letters and digits first, so that ``\\frac12x^2`` and ``1/2x²`` meet, and
+Words are cut between letters and digits first, so that ``\frac12x^2`` and ``1/2x²`` meet, and
 small numbers in words are numbers. What fits is the best chain of equal pieces: each equal piece
 counts 1, each piece that only one side has, half of one against it.
 """
@@ -30,9 +30,7 @@ _SMALL = (
 _NUMBERS = {word: str(value) for value, word in enumerate(_SMALL.split())}
 _NUMBERS |= {"thirty": "30", "forty": "40", "fifty": "50", "sixty": "60", "hundred": "100"}
 _NUMBERS |= {"twice": "2", "double": "2", "triple": "3", "thrice": "3"}
-_NUMBERS |= {
-    word: str(value) for value, word in enumerate("〇 一 二 三 四 五 六 七 八 九 十".split())
-}
+_NUMBERS |= {sign: str(value) for value, sign in enumerate("〇一二三四五六七八九十")}
 
 _PIECE = re.compile(r"\d+|\D+")
 

@@ -123,10 +123,11 @@ def judge(candidates: pa.Table, profile: Profile) -> pa.Table:
     )
 
 
-_FIGURES = (
+_NAMES = (
     "rule coverage alignment template density weight n_equal n_pieces longest_run n_tokens"
     " numbers_changed similarity characters"
-).split()  # noqa: SIM905 (read more easily)
+)
+_FIGURES = _NAMES.split()
 
 Columns = dict[str, np.ndarray]
 

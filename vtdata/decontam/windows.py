@@ -15,7 +15,7 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
-def densest(  # noqa: C901 - one loop, compiled
+def densest(
     borders: Ints, token: Ints, posting: Ints, weight: Floats, limit: Ints, n: int, found: Ints,
     score: Floats, seen: Ints,
 ) -> None:  # fmt: skip
