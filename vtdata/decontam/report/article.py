@@ -5,14 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import pyarrow as pa
+
+from vtdata.decontam.candidate import CANDIDATE
 from vtdata.decontam.report.markup import attribute, plural, shown
-from vtdata.decontam.report.words import Piece, compare
+from vtdata.decontam.report.words import EQUAL, Piece, compare
 
 MAX_CHARS = 12_000
 """Most characters of a span on the page (ours); evidence.parquet has all of it."""
 MAX_GRAMS = 200
 """Most n-grams listed below a hit (ours)."""
 
+_PLACED = frozenset(("item", "start", "end", "item_start", "item_end"))
+_NAMES = {
+    "n_shared": "n-grams shared",
+    "n_grams": "n-grams of the item",
+    "n_tokens": "words of the item",
+    "similarity": "similarity of prompts",
+}
 _TAGS = {
     "equal": ("<mark>", "</mark>"),
     "changed": ('<span class="changed">', "</span>"),
@@ -67,7 +77,12 @@ def _texts(hit: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _marked(pieces: Iterable[Piece]) -> str:
-    return "".join(shown(piece.text).join(_TAGS[piece.kind]) for piece in pieces)
+    """Pieces in their tags; white space behind a difference isn't part of it."""
+    written = []
+    for piece in pieces:
+        words = piece.text if piece.kind == EQUAL else piece.text.rstrip()
+        written.append(shown(words).join(_TAGS[piece.kind]) + shown(piece.text[len(words) :]))
+    return "".join(written)
 
 
 def _capped(text: str) -> str:
@@ -83,27 +98,25 @@ def _beyond(text: str) -> str:
 
 
 def _place(hit: Mapping[str, Any]) -> str:
-    rollout = f", rollout {hit['rollout']}" if hit["rollout"] is not None else ""
+    side = [hit["side"]] if hit["side"] != hit["field"] else []
+    side += [f"rollout {hit['rollout']}"] if hit["rollout"] is not None else []
+    where = f" ({shown(', '.join(side))})" if side else ""
     return (
         f"<bdi>{shown(hit['file'])}</bdi>, row {hit['row']}, <bdi>{shown(hit['field'])}</bdi>"
-        f" ({shown(hit['side'])}{rollout}); document <bdi>{shown(hit['doc'])}</bdi>"
+        f"{where}; document <bdi>{shown(hit['doc'])}</bdi>"
     )
 
 
 def _measures(hit: Mapping[str, Any]) -> list[str]:
-    """Every number that the verdict came from."""
-    measures = [f"coverage {hit['coverage']:.2f}"]
-    if hit["alignment"] is not None:
-        measures.append(f"alignment {hit['alignment']:.1f}")
-    if hit["similarity"] is not None:
-        measures.append(f"similarity of prompts {hit['similarity']:.2f}")
-    measures += [
-        f"longest run {hit['longest_run']} of {plural(hit['n_tokens'], 'word')}",
-        f"{hit['n_shared']} of {plural(hit['n_grams'], 'n-gram')} shared",
-        f"numbers: {hit['numbers_same']} the same, {hit['numbers_changed']} changed",
-        f"rule {shown(hit['rule'])}",
-        _dates(hit),
-    ]
+    """Every number that the verdict came from, and what else is known."""
+    measures = []
+    for field in CANDIDATE:
+        value = hit.get(field.name)
+        if value is None or field.name in _PLACED or pa.types.is_string(field.type):
+            continue
+        number = f"{value:.3g}" if pa.types.is_floating(field.type) else f"{value:,}"
+        measures.append(f"{_NAMES.get(field.name, field.name.replace('_', ' '))} {number}")
+    measures += [f"rule {shown(hit['rule'])}", _dates(hit)]
     if hit["via"] is not None:
         measures.append(f"near-duplicate of <bdi>{shown(hit['via'])}</bdi>")
     if hit["judged"] is not None:

@@ -1,7 +1,7 @@
 """The audit card: what was scanned, against what, how, and what came of it.
 
-A third party checks it with ``verify_card``. A card is JSON with a digest over itself; the Markdown is made from it. It holds hashes, counts and
-dates, and no text of any corpus or item.
+A third party checks it with ``verify_card``. A card is JSON with a digest over itself; the Markdown
+is made from it. It holds hashes, counts and dates, and no text of any corpus or item.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import file_digest, sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pyarrow as pa
 
 import vtdata
 from vtdata.decontam.benchmark import Benchmark
 from vtdata.decontam.candidate import DROPPED
-from vtdata.decontam.report.dates import DATES
+from vtdata.decontam.dates import Order
 from vtdata.decontam.report.power import Power, check_power, power_data, verdict_sentence
 from vtdata.decontam.report.refuse import refuse_text
 from vtdata.decontam.report.write import replacing
@@ -168,7 +168,7 @@ def count_hits(evidence: pa.Table, benchmarks: Iterable[str]) -> dict[str, Any]:
         "rows": len({row[4:6] for row in rows}),
         "dropped_rows": len({row[4:6] for row in dropped}),
         "counts": counts,
-        "dates": {word: dated[word] for word in DATES},
+        "dates": {word: dated[word] for word in get_args(Order)},
     }
 
 

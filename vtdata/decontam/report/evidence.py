@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from vtdata.decontam.benchmark import Benchmark, Item
 from vtdata.decontam.candidate import EVIDENCE
-from vtdata.decontam.report.dates import relation
+from vtdata.decontam.dates import compare, iso
 from vtdata.decontam.report.spans import around, cut, to_bytes, to_text
 from vtdata.errors import RunError
 
@@ -127,7 +127,7 @@ def _row(
     row |= {"start": mine.start, "end": mine.end, "doc_text": mine.text}
     row |= {"item_start": theirs.start, "item_end": theirs.end, "item_hash": item.hash}
     row |= _published(bench, item)
-    row["dates"] = row["dates"] or relation(row["date"], row["item_date"])
+    row["dates"] = row["dates"] or compare(iso(row["item_date"]), iso(row["date"]))
     row["others"] = []
     if not bench.gated:
         row |= {"item_text": theirs.text, "before": before, "after": after}

@@ -74,7 +74,7 @@ def _power(power: Mapping[str, Any] | None) -> str:
     rows = [
         (f"{title}: {kind}", rate["found"], rate["of"], rate["share"], rate["low"], rate["high"])
         for side, title in (("recall", "found"), ("false_flags", "flagged without a plant"))
-        for kind, rate in {**power[side]["kinds"], "all": power[side]["all"]}.items()
+        for kind, rate in {**power[side]["kinds"], "all kinds": power[side]["all"]}.items()
     ]
     head = ("kind", "found", "of", "share", "low (95 %)", "high (95 %)")
     return f"## What this scan finds\n\n{_table(head, rows)}"

@@ -74,7 +74,7 @@ def write_html(
         "bench_options": _options(sorted(set(hits.column("bench").to_pylist()))),
         "verdict_options": _options(VERDICTS),
         "side_options": _options(sorted(set(hits.column("side").to_pylist()))),
-        "noscript": f"the first {min(PAGE, hits.num_rows)} of {plural(hits.num_rows, 'hit')}",
+        "noscript": _noscript(hits.num_rows),
     }
     with replacing(path) as file:
         for literal, name in _template():
@@ -130,6 +130,16 @@ def _cap(num_shown: int, num_hits: int, parquet: str) -> str:
     )
 
 
+def _noscript(num_shown: int) -> str:
+    if not num_shown:
+        return ""
+    first = f"the first {min(PAGE, num_shown)} of {plural(num_shown, 'hit')}"
+    return (
+        f'<noscript><p class="note">Without JavaScript this page shows {first}, and no filters.'
+        "</p></noscript>"
+    )
+
+
 def _counts(evidence: pa.Table, benchmarks: Mapping[str, Benchmark]) -> str:
     """A table of benchmarks by verdict class."""
     pairs = zip(
@@ -167,7 +177,7 @@ def _power(power: Power) -> str:
     rows = []
     for side, title in (("recall", "found"), ("false_flags", "flagged without a plant")):
         kinds = {kind: Rate.over(power[side][kind]) for kind in sorted(power[side])}
-        for kind, rate in {**kinds, "all": pooled(power[side])}.items():
+        for kind, rate in {**kinds, "all kinds": pooled(power[side])}.items():
             rows.append(
                 f'<tr><th scope="row">{title}: {shown(kind)}</th><td>{rate.found:,}</td>'
                 f"<td>{rate.of:,}</td><td>{rate}</td></tr>"

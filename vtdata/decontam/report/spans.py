@@ -46,11 +46,10 @@ def cut(raw: bytes, start: int, end: int) -> Cut:
     Cut(start=4, end=4, text='')
     """
     start = min(max(start, 0), len(raw))
-    end = min(max(end, start), len(raw))
-    if start < end:
-        start = _lead(raw, start)
-        end = _past(raw, end)
-    return Cut(start, end, to_text(raw[start:end]))
+    end = min(end, len(raw))
+    first = _lead(raw, start)
+    last = _past(raw, end) if start < end else first
+    return Cut(first, last, to_text(raw[first:last]))
 
 
 def around(raw: bytes, start: int, end: int, size: int = AROUND) -> tuple[str, str]:

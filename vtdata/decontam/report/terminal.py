@@ -80,11 +80,13 @@ def _lines(evidence: pa.Table) -> Iterable[RenderableType]:
 
 def _line(hit: Mapping[str, Any]) -> str:
     """Verdict, strength, both places, and how the corpus's span begins."""
-    line = (
-        f"{hit['verdict']} {hit['strength']:.2f}  {hit['bench']} item {hit['item']}  "
-        f"{hit['file']} row {hit['row']} {hit['field']}  {hit['doc_text'][:_LOOK]}"
+    parts = (
+        f"{hit['verdict']} {hit['strength']:.2f}",
+        f"{hit['bench']} item {hit['item']}",
+        f"{hit['file']} row {hit['row']} {hit['field']}",
+        hit["doc_text"][:_LOOK],
     )
-    return visible(line)
+    return "  ".join(visible(part) for part in parts)
 
 
 def _kinds(power: Power) -> Iterable[str]:

@@ -92,7 +92,7 @@
     root.dataset.theme = dark ? "light" : "dark";
   });
   addEventListener("hashchange", follow);
-  byId("filters").hidden = false;
+  byId("filters").hidden = !hits.length;
   show(0);
   follow();
 })();
