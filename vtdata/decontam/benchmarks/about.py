@@ -12,14 +12,11 @@ from vtdata.decontam.benchmarks.names import resolve, stand_in_folder
 from vtdata.decontam.benchmarks.registry import Named, Registry
 from vtdata.errors import VtdataError
 
-SHIPPED = "vtdata"
-"""The origin of what ships."""
-
 
 def facts(named: Named) -> dict[str, Any]:
     """Return a benchmark's name, its whole entry, and the registry file that has it."""
     entry = named.entry.model_dump(mode="json")
-    return {"name": named.name, **entry, "origin": str(named.origin or SHIPPED)}
+    return {"name": named.name, **entry, "origin": named.origin}
 
 
 def all_facts(folder: Path = Path()) -> list[dict[str, Any]]:

@@ -71,7 +71,7 @@ def add(
     here = {one.name: one.entry for one in entries_of(to)}
     taken = registry.get(name)
     if not replace_it and (taken or name in here):
-        what = f"{taken.name} of {taken.origin or 'the list that ships'}" if taken else str(to)
+        what = f"{taken.name} of {taken.origin}" if taken else str(to)
         raise ConfigError(f"'{name}' is taken ({what}); choose another name, or give --replace")
     named = _named(name, source, values, to.absolute(), folder)
     benchmark, plan = load_planned(named, say=say)
@@ -90,7 +90,7 @@ def _named(name: str, source: str, values: dict[str, Any], to: Path, folder: Pat
         path = Path(plain.get(key, ""))
         if path.is_absolute() and path.is_relative_to(to.parent):
             plain[key] = f"./{path.relative_to(to.parent)}"
-    return Named(name, checked(name, plain, source), to)
+    return Named(name, checked(name, plain, source), str(to), to.parent)
 
 
 def _pinned(named: Named, benchmark: Benchmark, plan: Plan) -> dict[str, Any]:

@@ -95,7 +95,7 @@ def text_of(value: Any, where: str) -> str:
         return "\n\n".join(value)
     if isinstance(value, list) and all(isinstance(part, dict) for part in value):
         return "\n\n".join(_turns(value, where))
-    raise ConfigError(f"{where} holds {value!r:.60}, need text or a list of turns")
+    raise ConfigError(f"{where} holds a {type(value).__name__}, need text or a list of turns")
 
 
 def _turns(turns: list[dict[str, Any]], where: str) -> Iterable[str]:

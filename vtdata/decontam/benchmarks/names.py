@@ -30,11 +30,10 @@ def resolve(word: str, registry: Registry, folder: Path) -> Named:
     if "/" not in word and (found := registry.get(word)):
         return found
     path, fields = _path_and_fields(word, folder)
-    here = folder.absolute() / "-"  # any name: paths start at its folder
     if path.is_file():
-        return Named(stem(path), Entry(file=str(path.absolute()), fields=fields), here)
+        return Named(stem(path), Entry(file=str(path.absolute()), fields=fields), None)
     if is_path and path.is_dir():
-        return Named(path.name, Entry(hub=str(path.absolute())), here)
+        return Named(path.name, Entry(hub=str(path.absolute())), None)
     if is_path or ending(path) in ENDINGS:
         there = sorted(p.name for p in path.parent.iterdir()) if path.parent.is_dir() else []
         raise ConfigError(

@@ -113,7 +113,7 @@ def _object(text: str, where: str) -> Row:
     try:
         row = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{where} is no JSON: {error}; it begins {text[:40]!r}") from error
+        raise ConfigError(f"{where} is no JSON: {error}") from error
     if not isinstance(row, dict):
         raise ConfigError(f"{where} is a JSON {type(row).__name__}; need an object a line")
     return row

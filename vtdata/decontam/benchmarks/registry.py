@@ -23,6 +23,8 @@ from vtdata.text import nearest
 FILE_NAME = "benchmarks.yaml"
 """The user's own list: in the project's folder, and in the user's config folder."""
 UNPINNED = "unpinned"
+SHIPPED = "vtdata"
+"""The origin of the entries that ship."""
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
@@ -103,13 +105,10 @@ class Named:
 
     name: str
     entry: Entry
-    origin: Path | None
-    """None: the one that ships."""
-
-    @property
-    def folder(self) -> Path:
-        """Where its relative paths start."""
-        return self.origin.parent if self.origin else Path()
+    origin: str | None
+    """The registry file, ``SHIPPED``, or None where no registry has it."""
+    folder: Path = Path()
+    """Where its relative paths start."""
 
 
 class Registry:
@@ -257,4 +256,8 @@ def _entries(text: str, origin: Path | None, where: str) -> Iterator[Named]:
         check_name(str(name))
         if not isinstance(values, dict):
             raise ConfigError(f"{where}: {name} is {values!r}; write {{file: ...}} or {{hub: ...}}")
-        yield Named(str(name), checked(str(name), values, where), origin)
+        entry = checked(str(name), values, where)
+        if origin is None:
+            yield Named(str(name), entry, SHIPPED)
+        else:
+            yield Named(str(name), entry, str(origin), origin.parent)
