@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import logging
+import re
 import sys
+from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Self
 
@@ -20,6 +23,10 @@ _LOG = logging.getLogger("vtdata.sandbox.local")
 _USES = 64
 """Programs that a cell serves before it is thrown away; sooner after one that had to be killed."""
 _LARGE_BYTES = 1 << 20
+_WANTS_NUMPY = re.compile(r"\b(?:import|from)[ \t][^\n\\#;]{0,200}?\bnumpy\b")
+"""Also where the program stands in a driver, as a literal. A driver's own mention is no import."""
+_REMEMBERED = 64
+"""Sources of which it is known that they were run before."""
 
 
 class Backend:
@@ -51,6 +58,7 @@ class Backend:
         self._links: dict[bool, Link] = {}
         """By whether numpy is loaded; that launcher is started when a program wants it."""
         self._idle: dict[bool, list[Cell]] = {False: [], True: []}
+        self._sources: OrderedDict[bytes, None] = OrderedDict()
 
     async def __aenter__(self) -> Self:
         """Start the launcher at the best level that works, shown by running a program.
@@ -163,14 +171,15 @@ class Backend:
             OSError: it had to end; or there is no new one.
             Refused: a launcher that ended can't be started again.
         """
-        numpy = "numpy" in source
+        numpy = _WANTS_NUMPY.search(source) is not None
+        key = self._cache_key(source, len(inputs))
         cell: Cell | None = None
         try:
             cell = await self._cell(numpy=numpy)
             if sum(map(len, inputs)) > _LARGE_BYTES:
-                bundle = await asyncio.to_thread(pack, source, inputs, limits)
+                bundle = await asyncio.to_thread(pack, source, inputs, limits, key)
             else:
-                bundle = pack(source, inputs, limits)
+                bundle = pack(source, inputs, limits, key)
             cell.send(bundle)
             for _ in inputs:
                 outcomes.append(await cell.outcome(limits, self.isolation))
@@ -180,6 +189,16 @@ class Backend:
         finally:
             if cell is not None:
                 cell.close()  # what still runs in it ends with it
+
+    def _cache_key(self, source: str, runs: int) -> str:
+        """Under which name a cell keeps the compiled code; empty where it is run but once."""
+        digest = hashlib.sha256(source.encode("utf-8", "surrogatepass")).digest()
+        again = digest in self._sources
+        self._sources[digest] = None
+        self._sources.move_to_end(digest)
+        if len(self._sources) > _REMEMBERED:
+            self._sources.popitem(last=False)
+        return digest.hex() if again or runs > 1 else ""
 
     async def _cell(self, *, numpy: bool) -> Cell:
         """An idle cell, or a new one; the launcher is started anew where something ended it."""

@@ -104,11 +104,19 @@ class Cell:
         self._channel.close()
 
 
-def pack(source: str, inputs: Sequence[bytes], limits: Limits) -> int:
-    """Write a program and what it reads into one file in memory; returns its number."""
+def pack(source: str, inputs: Sequence[bytes], limits: Limits, key: str) -> int:
+    """Write a program and what it reads into one file in memory; returns its number.
+
+    Args:
+        source: the program.
+        inputs: what its runs read.
+        limits: what each may use.
+        key: the name of the source under which a cell keeps its compiled code; empty for not.
+    """
     text = source.encode("utf-8", "surrogatepass")
     head = {
         "source_bytes": len(text),
+        "key": key,
         "input_bytes": [len(data) for data in inputs],
         "cpu_s": limits.cpu_s,
         "wall_s": limits.wall_s,

@@ -29,6 +29,7 @@ _REHEARSALS = 20
 _TRIAL = (
     b"import sys\na = [int(x) for x in '1 2'.split()]\ndef f(n):\n    return n + len(a)\nf(1)\n"
 )
+_SIZE = 8
 _CACHE = 3
 """Where the compiled code is, until the program begins."""
 
@@ -162,15 +163,20 @@ def _read_code(source: bytes, *, cached: bool) -> types.CodeType:
     """Compile the source, or take what the first run of it compiled."""
     if not cached:
         return _compile(source)
-    size = os.fstat(_CACHE).st_size
+    size = int.from_bytes(os.pread(_CACHE, _SIZE, 0), "little")
     if size:
-        code = marshal.loads(os.pread(_CACHE, size, 0))
+        code = marshal.loads(os.pread(_CACHE, size, _SIZE))
     else:
         code = _compile(source)
-        with open(_CACHE, "wb", closefd=False) as file:
-            file.write(marshal.dumps(code))
+        _keep_code(marshal.dumps(code))
     os.close(_CACHE)
     return code
+
+
+def _keep_code(data: bytes) -> None:
+    """Write compiled code for later runs, its length last: this run may be ended at any time."""
+    if os.pwrite(_CACHE, data, _SIZE) == len(data):
+        os.pwrite(_CACHE, len(data).to_bytes(_SIZE, "little"), 0)
 
 
 def _compile(source: bytes) -> types.CodeType:

@@ -34,6 +34,7 @@ _GROW = 0x000F  # F_SEAL_SEAL | SHRINK | GROW | WRITE
 _ADD_SEALS = 1033
 _SPLICE_NONBLOCK = 2
 _TICK_S = 0.002
+_CODES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,8 @@ class Job:
     """What the host sends with a program; the texts follow in the same file."""
 
     source_bytes: int
+    key: str
+    """The same for the same source; empty where its compiled code is not worth keeping."""
     input_bytes: list[int]
     cpu_s: float
     wall_s: float
@@ -61,11 +64,12 @@ def supervise(plan: Plan, channel: socket.socket) -> None:
     try:
         cell = Cell(plan)
         captures = _Captures(os.memfd_create("stdout"), os.memfd_create("stderr"), os.eventfd(0))
+        codes = _Codes()
         while True:
             message, fds, _, _ = socket.recv_fds(channel, 1, 1)
             if not message:
                 break
-            _run_all(cell, captures, fds[0], channel)
+            _run_all(cell, captures, codes, (fds[0], channel))
             os.close(fds[0])
         cell.close()
         status = 0
@@ -86,10 +90,32 @@ def say_why(channel: int, error: OSError) -> None:
         os.write(channel, head + text)
 
 
-def _run_all(cell: Cell, captures: _Captures, bundle: int, channel: socket.socket) -> None:
+class _Codes:
+    """Files for compiled code, each shared by the runs of one source, of the last few sources.
+
+    A run fills its file before its program begins, and closes it; nobody else can open it.
+    """
+
+    def __init__(self) -> None:
+        self._files: dict[str, int] = {}
+
+    def file(self, key: str) -> int | None:
+        if not key:
+            return None
+        fd = self._files.pop(key, None)
+        self._files[key] = os.memfd_create("code") if fd is None else fd
+        if len(self._files) > _CODES:
+            os.close(self._files.pop(next(iter(self._files))))
+        return self._files[key]
+
+
+def _run_all(
+    cell: Cell, captures: _Captures, codes: _Codes, where: tuple[int, socket.socket]
+) -> None:
+    bundle, channel = where
     job, source_at = read_job(bundle)
     cell.furnish(job.disk_mib)
-    cache = os.memfd_create("code") if len(job.input_bytes) > 1 else None
+    cache = codes.file(job.key)
     at = source_at + job.source_bytes
     for size in job.input_bytes:
         stdin = _input(bundle, at, size)
@@ -97,8 +123,6 @@ def _run_all(cell: Cell, captures: _Captures, bundle: int, channel: socket.socke
         run = _start(cell, job, (bundle, source_at), (stdin, captures.locked, cache))
         _report(channel, captures, _watch(run, job, captures, channel))
         cell.clean()
-    if cache is not None:
-        os.close(cache)
 
 
 @dataclass(frozen=True, slots=True)
