@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.vtdata.decontam.hits import BENCHMARKS, SECRET, bench, candidate, found, table
@@ -65,6 +65,14 @@ def test_raw_text_may_be_of_any_string_type(kind: pa.DataType) -> None:
 def test_bytes_that_are_no_text_are_shown_as_such() -> None:
     row = found(candidate(b"a\xff\xfeb\x80\x80\x80\x80\x80", start=1, end=5)).to_pylist()[0]
     assert row["doc_text"] == "\ufffd\ufffdb\ufffd"
+
+
+def test_a_window_of_the_text_is_as_good_as_all_of_it() -> None:
+    text = "é" * 300 + "Tom has 15 red apples." + "ü" * 300
+    whole = found(candidate(text, start=600, end=622))
+    window = text.encode()[301:901]  # begins and ends within a character
+    assert found(candidate(window, raw_start=301, start=600, end=622)).equals(whole)
+    assert whole.column("before").to_pylist() == ["é" * 100]
 
 
 def test_half_of_a_surrogate_pair_in_an_item_is_no_obstacle() -> None:
@@ -161,6 +169,7 @@ def test_rows_are_sorted_by_strength_and_then_by_name_and_place() -> None:
     ]
 
 
+@settings(max_examples=20)  # each writes four files
 @given(seed=st.integers(0, 2**32), num_batches=st.integers(1, 4))
 def test_files_are_the_same_whatever_the_order_of_rows_and_batches(
     seed: int, num_batches: int, tmp_path_factory: pytest.TempPathFactory

@@ -45,8 +45,10 @@ def evidence(
             below the thresholds, left out), ``strength``, and ``raw``: the whole text of that
             file, row and field, string or binary, the same bytes that were scanned. A batch
             carries raw texts for its candidates only; nothing is kept of them but the span and
-            200 bytes around it. ``via``, ``judged``, ``date`` and ``dates`` are taken where they
-            are there; ``dates`` is otherwise found from ``date`` and the item's.
+            200 bytes around it. Where only a window of the text was kept, ``raw`` is the window
+            and ``raw_start`` the byte of the text that it begins at. ``via``, ``judged``, ``date``
+            and ``dates`` are taken where they are there; ``dates`` is otherwise found from
+            ``date`` and the item's.
         benchmarks: by name; all that the candidates speak of.
         profile: name and version, such as ``evidence-1``.
         grams_of: shared n-grams for a reader; without it ``grams`` is null.
@@ -68,9 +70,10 @@ def evidence(
         for name in set(table.column("bench").to_pylist()) & benchmarks.keys()
         for item in benchmarks[name].items
     }
+    firsts = _firsts(table)
     rows = [
-        _row(candidate, raw.as_py(), items, benchmarks, grams_of)
-        for candidate, raw in zip(_dicts(table), raws, strict=True)
+        _row(candidate, raw.as_py(), first, items, benchmarks, grams_of)
+        for candidate, raw, first in zip(_dicts(table), raws, firsts, strict=True)
     ]
     for row in rows:
         row["profile"] = profile
@@ -101,6 +104,13 @@ def _binary(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column.cast(pa.large_binary())
 
 
+def _firsts(table: pa.Table) -> Iterable[int]:
+    """The byte of its text that each raw text begins at."""
+    if "raw_start" in table.column_names:
+        return table.column("raw_start").to_pylist()
+    return [0] * table.num_rows
+
+
 def _dicts(table: pa.Table) -> Iterable[dict[str, Any]]:
     """Rows without the raw text, batch by batch."""
     wanted = [name for name in EVIDENCE.names if name in table.column_names]
@@ -111,6 +121,7 @@ def _dicts(table: pa.Table) -> Iterable[dict[str, Any]]:
 def _row(
     candidate: dict[str, Any],
     raw: bytes | None,
+    first: int,
     items: Mapping[tuple[str, int, str], Item],
     benchmarks: Mapping[str, Benchmark],
     grams_of: GramsOf | None,
@@ -120,11 +131,11 @@ def _row(
     if raw is None:
         where = "row {row} of {file}, field {field}".format(**candidate)
         raise RunError(f"no raw text for a hit in {where}: give it as column 'raw' and try again")
-    mine = cut(raw, candidate["start"], candidate["end"])
+    mine = cut(raw, candidate["start"] - first, candidate["end"] - first)
     theirs = cut(to_bytes(item.text), candidate["item_start"], candidate["item_end"])
     before, after = around(raw, mine.start, mine.end)
     row = {name: candidate.get(name) for name in _FROM_CALLER} | candidate
-    row |= {"start": mine.start, "end": mine.end, "doc_text": mine.text}
+    row |= {"start": first + mine.start, "end": first + mine.end, "doc_text": mine.text}
     row |= {"item_start": theirs.start, "item_end": theirs.end, "item_hash": item.hash}
     row |= _published(bench, item)
     row["dates"] = row["dates"] or compare(iso(row["item_date"]), iso(row["date"]))
