@@ -239,6 +239,26 @@ def test_what_is_no_card_is_an_error(tmp_path: Path, text: str, message: str) ->
         verify_card(tmp_path / "card.json")
 
 
+@pytest.mark.parametrize("change", [{"power": {"recall": {}}}, {"hits": 3}, {"benchmarks": [{}]}])
+def test_a_card_of_another_form_is_an_error(tmp_path: Path, change: dict[str, Any]) -> None:
+    made = json.loads(json.dumps(audit(tmp_path))) | change
+    (tmp_path / "card.json").write_text(json.dumps(made))
+    (tmp_path / "card.md").unlink()
+    with pytest.raises(ConfigError, match=r"card.json has not the form of an audit card"):
+        checked(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["../evidence.parquet", "/etc/hostname"])
+def test_a_card_reads_nothing_outside_the_corpus(tmp_path: Path, name: str) -> None:
+    made = audit(tmp_path)
+    files = [{**made["corpus"]["files"][0], "name": name}, made["corpus"]["files"][1]]
+    rewrite(tmp_path, {"corpus": {**made["corpus"], "files": files}})
+    findings = [line for line in checked(tmp_path) if name in line]
+    assert findings == [
+        f"differs: corpus file '{name}': the card says a file of the corpus, found a way out"
+    ]
+
+
 def test_an_audit_of_nothing_is_refused(tmp_path: Path) -> None:
     file = HashedFile("a", "0", 1)
     for corpus, benchmarks in (([], BENCHMARKS), ([file], {})):

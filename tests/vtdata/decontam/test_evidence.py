@@ -112,7 +112,9 @@ def test_others_are_the_further_items_of_the_same_text_strongest_first() -> None
         candidate(strength=0.5),
         candidate(strength=0.9, item=1),
         candidate(strength=0.7, bench="silent", verdict="suspect"),
-        candidate(strength=0.2, item=1, start=3),  # the same item again is no other item
+        candidate(
+            strength=0.2, item=1, start=3, coverage=0.1
+        ),  # the same item again is no other item
         candidate(strength=0.8, bench="paid", field="response"),  # another text
         candidate(strength=0.8, bench="paid", row=1),
         candidate(strength=0.8, bench="paid", file="part-1.parquet"),
@@ -130,6 +132,8 @@ def test_others_are_the_further_items_of_the_same_text_strongest_first() -> None
         ("open", 1, False): [("silent", 0), ("open", 0)],
         ("silent", 0, True): [("open", 1), ("open", 0)],
     }
+    shares = {other["coverage"] for row in rows for other in row["others"]}
+    assert shares == {0.5}  # of an item that was found twice, the stronger hit
     assert all(row["others"] == [] for row in rows if row["bench"] == "paid")
 
 

@@ -21,7 +21,7 @@ import vtdata
 from vtdata.decontam.benchmark import Benchmark
 from vtdata.decontam.candidate import DROPPED
 from vtdata.decontam.dates import Order
-from vtdata.decontam.report.power import Power, check_power, power_data, verdict_sentence
+from vtdata.decontam.report.power import as_power, power_data, verdict_sentence
 from vtdata.decontam.report.refuse import refuse_text
 from vtdata.decontam.report.write import replacing
 from vtdata.errors import ConfigError
@@ -56,7 +56,7 @@ def card(
     profile: Mapping[str, Any],
     evidence_file: HashedFile,
     command: Sequence[str],
-    power: Power | None = None,
+    power: Mapping[str, Any] | None = None,
     date: str | None = None,
 ) -> dict[str, Any]:
     """Return the card of an audit, as JSON has it.
@@ -69,7 +69,7 @@ def card(
         profile: name, version, thresholds, normalizer and hash.
         evidence_file: the Parquet file of ``evidence``.
         command: the words of the command line that repeats the audit.
-        power: what the scan measured about itself.
+        power: what the scan measured about itself, of the shape of ``Power``.
         date: of the audit, ISO, as the caller says; no clock is read.
 
     Raises:
@@ -81,21 +81,20 @@ def card(
             f"a card needs files and benchmarks, got {len(corpus)} and {len(benchmarks)}: "
             "an audit of nothing, or against nothing, says nothing"
         )
-    if power is not None:
-        check_power(power)
+    measured = as_power(power)
     files = [asdict(file) for file in sorted(corpus, key=lambda file: file.name)]
     hits = count_hits(evidence, benchmarks)
     made = {
         "schema_version": CARD_VERSION,
         "vtdata": vtdata.__version__,
         "date": date,
-        "sentence": verdict_sentence(hits["all"], hits["dropped"], power),
+        "sentence": verdict_sentence(hits["all"], hits["dropped"], measured),
         "corpus": {**corpus_totals(files), "files": files},
         "benchmarks": [describe(benchmarks[name]) for name in sorted(benchmarks)],
         "index": dict(index),
         "profile": dict(profile),
         "hits": hits,
-        "power": None if power is None else power_data(power),
+        "power": None if measured is None else power_data(measured),
         "evidence": asdict(evidence_file),
         "repeat": shlex.join(command),
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
 import pyarrow.parquet as pq
@@ -21,7 +21,7 @@ from vtdata.decontam.report.card import (
     digest_of,
 )
 from vtdata.decontam.report.markdown import card_markdown
-from vtdata.decontam.report.power import Power, check_power, power_data, verdict_sentence
+from vtdata.decontam.report.power import Power, as_power, power_data, verdict_sentence
 from vtdata.errors import ConfigError
 
 
@@ -69,10 +69,15 @@ def verify_card(
         ConfigError: the card is no JSON, no card, or of another version.
     """
     made = _read(path)
-    findings = [*_itself(path, made)]
-    findings += _corpus(made, corpus, evidence) if corpus else [_unchecked("corpus")]
-    findings += _evidence(made, evidence) if evidence else [_unchecked("evidence")]
-    findings += _benchmarks(made, benchmarks) if benchmarks else [_unchecked("benchmarks")]
+    try:
+        findings = [*_itself(path, made)]
+        findings += _corpus(made, corpus, evidence) if corpus else [_unchecked("corpus")]
+        findings += _evidence(made, evidence) if evidence else [_unchecked("evidence")]
+        findings += _benchmarks(made, benchmarks) if benchmarks else [_unchecked("benchmarks")]
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ConfigError(
+            f"{path} has not the form of an audit card ({error!r}): ask for the original"
+        ) from error
     return findings
 
 
@@ -101,9 +106,8 @@ def _itself(path: Path, made: Mapping[str, Any]) -> Iterable[Finding]:
         yield from _differs(f"corpus, {name}", made["corpus"][name], value)
     power: Power | None = None
     if made["power"] is not None:
-        recall, false_flags = (made["power"][side]["kinds"] for side in ("recall", "false_flags"))
-        power = {"recall": recall, "false_flags": false_flags}
-        check_power(power)
+        power = as_power({side: about["kinds"] for side, about in made["power"].items()})
+    if power is not None:
         yield from _differs("power", made["power"], power_data(power))
     sentence = verdict_sentence(made["hits"]["all"], made["hits"]["dropped"], power)
     yield from _differs("sentence", made["sentence"], sentence)
@@ -120,6 +124,9 @@ def _corpus(made: Mapping[str, Any], folder: Path, evidence: Path | None) -> Ite
         paths = {name: folder / name for name in files}
         yield from _extra(paths.values(), folder, evidence, made["evidence"]["name"])
     for name, file in files.items():
+        if ".." in PurePosixPath(name).parts or PurePosixPath(name).is_absolute():
+            yield Finding("differs", f"corpus file '{name}'", "a file of the corpus", "a way out")
+            continue
         if not paths[name].is_file():
             yield Finding("missing", f"corpus file '{name}'", file["sha256"], f"no {paths[name]}")
             continue

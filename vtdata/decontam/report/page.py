@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -21,7 +22,7 @@ from vtdata.decontam.benchmark import Benchmark
 from vtdata.decontam.candidate import DROPPED, VERDICTS
 from vtdata.decontam.report.article import article
 from vtdata.decontam.report.markup import attribute, plural, shown
-from vtdata.decontam.report.power import Power, Rate, check_power, pooled, verdict_sentence
+from vtdata.decontam.report.power import Power, Rate, as_power, pooled, verdict_sentence
 from vtdata.decontam.report.spans import visible
 from vtdata.decontam.report.write import replacing
 
@@ -38,7 +39,7 @@ def write_html(
     corpus: str,
     profile: str,
     benchmarks: Mapping[str, Benchmark],
-    power: Power | None = None,
+    power: Mapping[str, Any] | None = None,
     max_hits: int = MAX_HITS,
     parquet: str = "evidence.parquet",
 ) -> None:
@@ -50,26 +51,25 @@ def write_html(
         corpus: what was scanned, in words.
         profile: name and version.
         benchmarks: all that were scanned for, those without a hit included.
-        power: what the scan measured about itself.
+        power: what the scan measured about itself, of the shape of ``Power``.
         max_hits: most hits on the page; the strongest are taken, and the page says so.
         parquet: name of the file that holds all of them.
 
     Raises:
         ConfigError: ``power`` has another shape.
     """
-    if power is not None:
-        check_power(power)
+    measured = as_power(power)
     hits = evidence.slice(0, max_hits)
     style, script = (_resource(name) for name in ("page.css", "page.js"))
     parts = {
         "policy": _policy(style, script),
         "style": style,
         "script": script,
-        "sentence": shown(_sentence(evidence, power)),
+        "sentence": shown(_sentence(evidence, measured)),
         "corpus": shown(corpus),
         "profile": shown(profile),
         "counts": _counts(evidence, benchmarks),
-        "power": "" if power is None else _power(power),
+        "power": "" if measured is None else _power(measured),
         "cap": _cap(hits.num_rows, evidence.num_rows, parquet),
         "bench_options": _options(sorted(set(hits.column("bench").to_pylist()))),
         "verdict_options": _options(VERDICTS),

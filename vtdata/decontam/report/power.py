@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, TypedDict
 
 from vtdata.errors import ConfigError
-from vtdata.verify.calibrate import clopper_pearson
 
 CONFIDENCE = 0.95
 
@@ -43,6 +42,8 @@ class Rate:
     @classmethod
     def over(cls, counted: Counted) -> Rate:
         """Return the rate of counts; without trials the interval is all of [0, 1]."""
+        from vtdata.verify.calibrate import clopper_pearson  # slow: it brings the math verifiers
+
         low, high = clopper_pearson(counted["found"], counted["of"], CONFIDENCE)
         return cls(counted["found"], counted["of"], round(low, 4), round(high, 4))
 
@@ -108,12 +109,14 @@ def verdict_sentence(num_hits: int, num_dropped: int, power: Power | None) -> st
     return f"{_hits(num_hits, num_dropped)}; recall {rate}, {over}"
 
 
-def check_power(power: Mapping[str, Any]) -> None:
-    """Refuse a dict of another shape before a page or a card is made of it.
+def as_power(power: Mapping[str, Any] | None) -> Power | None:
+    """Return power that has the shape of ``Power``; None stays None.
 
     Raises:
         ConfigError: ``recall`` or ``false_flags`` is missing, or a kind lacks its counts.
     """
+    if power is None:
+        return None
     for side in ("recall", "false_flags"):
         if side not in power:
             raise ConfigError(f"power needs 'recall' and 'false_flags', got {sorted(power)}")
@@ -122,6 +125,7 @@ def check_power(power: Mapping[str, Any]) -> None:
                 raise ConfigError(
                     f"power, {side} of '{kind}': need 'found' and 'of', got {sorted(counted)}"
                 )
+    return {"recall": power["recall"], "false_flags": power["false_flags"]}
 
 
 def _hits(num_hits: int, num_dropped: int) -> str:

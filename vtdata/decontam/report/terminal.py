@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from vtdata.decontam.candidate import DROPPED, VERDICTS
 from vtdata.decontam.report.markup import plural
-from vtdata.decontam.report.power import Power, Rate, check_power, verdict_sentence
+from vtdata.decontam.report.power import Power, Rate, as_power, verdict_sentence
 from vtdata.decontam.report.spans import visible
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _LOOK = 400
 
 
 def summary(
-    evidence: pa.Table, benchmarks: Iterable[str], *, power: Power | None = None
+    evidence: pa.Table, benchmarks: Iterable[str], *, power: Mapping[str, Any] | None = None
 ) -> RenderableType:
     """Return hits by benchmark and class, the strongest five, and what can be said of the rest.
 
@@ -32,7 +32,7 @@ def summary(
     Args:
         evidence: sorted, as ``merge`` returns it.
         benchmarks: names of all that were scanned for.
-        power: what the scan measured about itself.
+        power: what the scan measured about itself, of the shape of ``Power``.
 
     Raises:
         ConfigError: ``power`` has another shape.
@@ -40,16 +40,15 @@ def summary(
     from rich.console import Group
     from rich.text import Text
 
-    if power is not None:
-        check_power(power)
+    measured = as_power(power)
     verdicts = Counter(evidence.column("verdict").to_pylist())
     num_dropped = sum(verdicts[name] for name in DROPPED)
     parts: list[RenderableType] = []
     if evidence.num_rows:
         parts += [_table(evidence, benchmarks), *_lines(evidence)]
-    parts.append(Text(verdict_sentence(evidence.num_rows, num_dropped, power), style="bold"))
-    if power is not None:
-        parts += [Text(line) for line in _kinds(power)]
+    parts.append(Text(verdict_sentence(evidence.num_rows, num_dropped, measured), style="bold"))
+    if measured is not None:
+        parts += [Text(line) for line in _kinds(measured)]
     return Group(*parts)
 
 
