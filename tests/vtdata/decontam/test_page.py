@@ -104,12 +104,15 @@ def test_the_page_needs_nothing_but_itself(tmp_path: Path) -> None:
 def test_text_is_never_markup(tmp_path: Path, evil: str) -> None:
     plain = Page(page(tmp_path, found(candidate("mild", doc="d", file="f"))))
     text = page(
-        tmp_path, found(candidate(evil, doc=evil, file=evil, field=evil, via=evil, date=evil))
+        tmp_path,
+        found(candidate(evil, doc=evil, file=evil, field=evil, side=evil, via=evil, date=evil)),
     )
     parsed = Page(text)
     assert parsed.count("script") == plain.count("script") == 1
     assert {tag for tag, _ in parsed.elements} <= {tag for tag, _ in plain.elements} | {"b", "mark"}
     assert evil in parsed.text("main", "article", "p", "bdi")
+    assert [a.get("data-side") for tag, a in parsed.elements if tag == "article"] == [evil]
+    assert evil in [a.get("value") for tag, a in parsed.elements if tag == "option"]
     assert parsed.text("main", "article", "div", "section", "div").startswith(evil)
 
 

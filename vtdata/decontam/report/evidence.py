@@ -86,7 +86,8 @@ def merge(tables: Iterable[pa.Table]) -> pa.Table:
     ``others`` is found again over all of it. Rows are sorted by strength, strongest first, then
     benchmark, item, file, row, field and start: equal input in any order gives equal tables.
 
-    Holds all hits in memory: some 3 kB each.
+    Holds all hits in memory, at its peak two and a half times: 200,000 hits with short texts take
+    some 0.6 GB.
     """
     parts = (table.select(EVIDENCE.names).cast(EVIDENCE) for table in tables)
     joined = pa.concat_tables([EVIDENCE.empty_table(), *parts])
