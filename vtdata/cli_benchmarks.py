@@ -101,6 +101,10 @@ def add(
     ] = None,
     split: Annotated[str | None, typer.Option(help="The Hub's name. [default: test]")] = None,
     config: Annotated[str | None, typer.Option(help="The Hub's name of a configuration.")] = None,
+    files: Annotated[
+        list[str] | None,
+        typer.Option(help="File in the Hub's repository, if not all; may be repeated."),
+    ] = None,
     revision: Annotated[
         str | None, typer.Option(help="Commit, 40 digits. [default: the newest, written down]")
     ] = None,
@@ -146,6 +150,7 @@ def add(
         fields=field or [],
         split=split,
         config=config,
+        files=files or [],
         revision=revision,
         key=key,
         date_field=date_field,

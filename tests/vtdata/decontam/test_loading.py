@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from vtdata.decontam.benchmark import Benchmark
-from vtdata.decontam.benchmarks import Registry, load
+from vtdata.decontam.benchmarks import Registry, canonical_sha256, load
 from vtdata.decontam.benchmarks.cells import QUESTION_FIELDS, text_of
 from vtdata.errors import ConfigError, InfraError
 
@@ -224,6 +224,19 @@ def test_text_stays_as_it_is(tmp_path: Path, texts: list[str]) -> None:
     found = load("./raw.jsonl", folder=tmp_path)
     assert [item.text for item in found.items] == texts
     assert len({item.hash for item in found.items}) == len(set(texts))
+
+
+def test_the_hash_of_items_is_of_what_was_taken(tmp_path: Path) -> None:
+    jsonl(tmp_path / "m.jsonl", ROWS)
+    one = load("./m.jsonl", folder=tmp_path)
+    other = load("./m.jsonl:answer", folder=tmp_path)
+    assert one.sha256 == other.sha256  # the file's
+    assert canonical_sha256(one.items) != canonical_sha256(other.items)
+    (tmp_path / "again").mkdir()
+    jsonl(tmp_path / "again" / "n.jsonl", [dict(reversed(row.items())) for row in ROWS])
+    again = load("again/n.jsonl", folder=tmp_path)
+    assert one.sha256 != again.sha256
+    assert canonical_sha256(one.items) == canonical_sha256(again.items)
 
 
 def test_equal_items_stay_and_empty_ones_are_named(tmp_path: Path) -> None:

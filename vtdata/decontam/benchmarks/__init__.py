@@ -7,7 +7,7 @@ mine = load("./my_bench.jsonl")
 
 from __future__ import annotations
 
-from vtdata.decontam.benchmarks.loading import load
+from vtdata.decontam.benchmarks.loading import canonical_sha256, load
 from vtdata.decontam.benchmarks.registry import Registry
 
-__all__ = ["Registry", "load"]
+__all__ = ["Registry", "canonical_sha256", "load"]

@@ -37,7 +37,7 @@ class Plan:
         return list(dict.fromkeys(tops))
 
 
-def plan_of(entry: Entry, columns: list[str], where: str, say: Say, *, is_copy: bool) -> Plan:
+def plan_of(entry: Entry, columns: list[str], where: str, say: Say, *, key_may_lack: bool) -> Plan:
     """Decide which column holds the question, and which the row's name.
 
     Args:
@@ -45,7 +45,8 @@ def plan_of(entry: Entry, columns: list[str], where: str, say: Say, *, is_copy: 
         columns: those there are.
         where: the benchmark and its file, for messages.
         say: hears what was guessed.
-        is_copy: whether it is another file than the entry was written for; its names may lack.
+        key_may_lack: whether rows without the names that the entry promises will do: in copies,
+            and in what ships, where not everything could be verified.
 
     Raises:
         ConfigError: it can't be told which column holds the question.
@@ -57,7 +58,7 @@ def plan_of(entry: Entry, columns: list[str], where: str, say: Say, *, is_copy: 
         others = ", ".join(column for column in columns if column != fields[0]) or "none"
         named = f", names from '{key}'" if key else ""
         say(f"{where}: text is taken from '{fields[0]}'{named}; other columns: {others}")
-    if is_copy and key and key.partition(".")[0] not in {*columns, key.partition(".")[2]}:
+    if key_may_lack and key and key.partition(".")[0] not in {*columns, key.partition(".")[2]}:
         say(f"{where} has no '{key}', so its items have no names but their numbers")
         key = None
     return Plan(where, entry, columns, tuple(fields), key)

@@ -10,11 +10,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from vtdata.decontam.benchmarks.readers import ENDINGS, ending
+from vtdata.decontam.benchmarks.readers import columns_of, rows_of
 from vtdata.decontam.benchmarks.registry import UNPINNED, Entry
 from vtdata.errors import ConfigError, InfraError
 
-_BUILDERS = {".jsonl": "json", ".json": "json", ".csv": "csv", ".tsv": "csv", ".txt": "text"}
 _SECRET = re.compile(r"(?<=//)[^/@\s]+(?=@)|(?<=\?)\S+")
 """Credentials in an address, and the signature of one."""
 
@@ -28,7 +27,7 @@ class Opened:
     """Rows with at least these columns; a name that isn't there is left out."""
     revision: str | None
     """The commit that is read; None of a folder."""
-    split: str
+    split: str | None
 
 
 def open_hub(name: str, entry: Entry, folder: Path) -> Opened:
@@ -52,27 +51,17 @@ def open_hub(name: str, entry: Entry, folder: Path) -> Opened:
     path = _path(entry, folder)
     with _Guard(name, entry, path):
         revision = None if entry.is_local else _commit(entry)
-        split = entry.split
         if entry.files:
-            found = [_address(path, revision, file) for file in entry.files]
-            split = split or "test"
-            data = load_dataset(
-                _builder(entry.files),
-                data_files={split: found},
-                split=split,
-                streaming=entry.is_local,
-            )
-        else:
-            if split is None:
-                names = get_dataset_split_names(path, entry.config, revision=revision)
-                split = _split(names, name)
-            data = load_dataset(
-                path, entry.config, split=split, revision=revision, streaming=entry.is_local
-            )
+            return _open_files(path, entry, revision)
+        split = entry.split
+        if split is None:
+            split = _split(get_dataset_split_names(path, entry.config, revision=revision), name)
+        data = load_dataset(
+            path, entry.config, split=split, revision=revision, streaming=entry.is_local
+        )
         first: dict[str, Any] | None = next(iter(data), None)
     if first is None:
         raise ConfigError(f"{name}: {entry.hub} has no rows in split '{split}'")
-
     names = list(first)
 
     def rows(columns: list[str]) -> Iterator[dict[str, Any]]:
@@ -81,6 +70,23 @@ def open_hub(name: str, entry: Entry, folder: Path) -> Opened:
             yield from data.select_columns(there) if there else data
 
     return Opened(names, rows, revision, split)
+
+
+def _open_files(path: str, entry: Entry, revision: str | None) -> Opened:
+    """Open some files of a repository, which need no table of contents that ``datasets`` reads."""
+    from huggingface_hub import hf_hub_download
+
+    local = [Path(path) / file for file in entry.files]
+    if revision is not None:
+        local = [
+            Path(hf_hub_download(path, file, repo_type="dataset", revision=revision))
+            for file in entry.files
+        ]
+
+    def rows(columns: list[str]) -> Iterator[dict[str, Any]]:
+        return (row for file in local for row in rows_of(file, columns))
+
+    return Opened(columns_of(local[0]), rows, revision, entry.split)
 
 
 def _path(entry: Entry, folder: Path) -> str:
@@ -109,17 +115,6 @@ def _commit(entry: Entry) -> str:
     return info.sha
 
 
-def _address(path: str, revision: str | None, file: str) -> str:
-    return f"{path}/{file}" if revision is None else f"hf://datasets/{path}@{revision}/{file}"
-
-
-def _builder(files: tuple[str, ...]) -> str:
-    kinds = {_BUILDERS.get(ending(Path(f)), ending(Path(f)).lstrip(".")) for f in files}
-    if len(kinds) != 1 or not {ending(Path(f)) for f in files} <= set(ENDINGS):
-        raise ConfigError(f"files {', '.join(files)} are not of one format among {ENDINGS}")
-    return kinds.pop()
-
-
 def _split(names: list[str], name: str) -> str:
     if "test" in names:
         return "test"
@@ -146,13 +141,15 @@ class _Guard:
             HfHubHTTPError,
             HTTPError,
             LocalEntryNotFoundError,
+            RemoteEntryNotFoundError,
             RepositoryNotFoundError,
             RevisionNotFoundError,
         )
 
         if isinstance(error, GatedRepoError):
             raise self._closed(error) from error
-        if isinstance(error, RepositoryNotFoundError | RevisionNotFoundError):
+        absent = RepositoryNotFoundError | RevisionNotFoundError | RemoteEntryNotFoundError
+        if isinstance(error, absent):
             raise self._wrong(error) from error
         if isinstance(
             error, LocalEntryNotFoundError | HfHubHTTPError | HTTPError | ConnectionError
@@ -183,9 +180,12 @@ class _Guard:
     def _wrong(self, error: BaseException) -> ConfigError:
         entry = self._entry
         said = _first_line(error).replace(self._path, entry.hub or "")
+        if "scripts are no longer supported" in said:
+            said += "; name its data files with --files"
+        files = f", files {', '.join(entry.files)}" if entry.files else ""
         return ConfigError(
             f"{self._name}: {entry.hub} can't be read (config {entry.config!r}, split "
-            f"{entry.split!r}, revision {entry.revision!r}): {said}"
+            f"{entry.split!r}, revision {entry.revision!r}{files}): {said}"
         )
 
 

@@ -12,7 +12,7 @@ from vtdata.decontam.benchmark import Benchmark, Item
 from vtdata.decontam.benchmarks.gather import Plan, Say, items_of, plan_of
 from vtdata.decontam.benchmarks.names import resolve, stand_in, stand_in_folder
 from vtdata.decontam.benchmarks.readers import columns_of, rows_of, sha256_of
-from vtdata.decontam.benchmarks.registry import UNPINNED, Named, Registry
+from vtdata.decontam.benchmarks.registry import SHIPPED, UNPINNED, Named, Registry
 from vtdata.errors import ConfigError
 
 
@@ -92,7 +92,9 @@ def _from_file(named: Named, path: Path, say: Say) -> tuple[Benchmark, Plan]:
     columns = columns_of(path)
     if not columns:
         raise ConfigError(f"{named.name}: {path.name} has no rows; a benchmark has at least one")
-    plan = plan_of(entry, columns, _where(named, path.name), say, is_copy=entry.hub is not None)
+    plan = plan_of(
+        entry, columns, _where(named, path.name), say, key_may_lack=entry.hub is not None
+    )
     items = items_of(rows_of(path, plan.top_level), plan, say)
     return _benchmark(named, items, source=_shown(entry.file, path.name), sha256=digest), plan
 
@@ -105,7 +107,9 @@ def _from_hub(named: Named, say: Say) -> tuple[Benchmark, Plan]:
     if opened.revision and entry.revision == UNPINNED:
         say(f"{named.name}: {entry.hub} is unpinned; its newest commit is {opened.revision}")
     source = _shown(entry.hub, Path(entry.source).name)
-    plan = plan_of(entry, opened.columns, _where(named, source), say, is_copy=False)
+    plan = plan_of(
+        entry, opened.columns, _where(named, source), say, key_may_lack=named.origin == SHIPPED
+    )
     items = items_of(opened.rows(plan.top_level), plan, say)
     found = _benchmark(
         named,
@@ -119,8 +123,12 @@ def _from_hub(named: Named, say: Say) -> tuple[Benchmark, Plan]:
 
 
 def canonical_sha256(items: Sequence[Item]) -> str:
-    """Return the sha256 of all items as canonical JSON, for a benchmark that isn't one file."""
-    data = [[item.index, item.field, item.key, item.date, item.text] for item in items]
+    """Return the sha256 of what all items are, as canonical JSON; dates aren't part of it.
+
+    It is the hash of a benchmark that isn't one file. Of one that is, it says what the file's own
+    hash doesn't: which columns and rows were taken.
+    """
+    data = [[item.index, item.field, item.key, item.text] for item in items]
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
