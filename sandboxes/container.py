@@ -15,8 +15,10 @@ disk and output (limited), other processes' memory and signals, programs that ou
 
 Not covered: the kernel is shared, so a hole in it is a way out (choose ``e2b``, or an engine with a
 runtime such as gVisor or Kata); caches and timing of the processor; runs of *one* program share a
-user and, one after the other, a memory limit. Whoever may talk to the docker daemon is root on this
-machine: that is true of your account before vtdata comes in.
+user and, one after the other, a memory limit; the driver is the same user, and is out of the
+program's reach by being PID 1, not dumpable, and by a filter on ``prlimit`` (x86_64 and aarch64).
+Whoever may talk to the docker daemon is root on this machine: that is true of your account before
+vtdata comes in.
 """
 
 from __future__ import annotations
