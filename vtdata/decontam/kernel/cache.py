@@ -1,0 +1,64 @@
+"""Where compiled code is kept between processes.
+
+numba knows compiled code by the time and size of the one file that a function is in. Both can stay
+the same while the code, or a file that it imports from, changes (images with fixed times, a cache
+that outlives an upgrade). So each state of our code has a folder of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from hashlib import sha256
+from importlib.metadata import version
+from importlib.resources import files
+from pathlib import Path
+
+_SOURCES = (
+    ("vtdata.decontam.kernel", "compiled.py"),
+    ("vtdata.decontam.kernel", "tables.py"),
+    ("vtdata.decontam.normal", "characters.py"),
+)
+"""The scan, and what its constants come from; tables are handed to it, never compiled in."""
+
+
+@cache
+def folder() -> Path:
+    """The folder for this state of the code, this Python, numba and kind of machine.
+
+    It lies in NUMBA_CACHE_DIR where that is set, else in the user's cache folder.
+    """
+    digest = sha256()
+    for package, name in _SOURCES:
+        digest.update((files(package) / name).read_bytes())
+    digest.update(f"{version('numba')} {version('llvmlite')} {platform.machine()}".encode())
+    digest.update(sys.version.encode())
+    base = os.environ.get("NUMBA_CACHE_DIR") or _user_cache() / "vtdata"
+    return Path(base) / f"kernel-{digest.hexdigest()[:16]}"
+
+
+def _user_cache() -> Path:
+    named = os.environ.get("XDG_CACHE_HOME")
+    return Path(named) if named else Path.home() / ".cache"
+
+
+def is_warm() -> bool:
+    """Whether compiled code lies there."""
+    return any(folder().glob("**/*.nbc"))
+
+
+@contextmanager
+def cached_by_content() -> Iterator[None]:
+    """Functions that numba caches, declared in here, use our folder; others aren't affected."""
+    from numba import config
+
+    before = config.CACHE_DIR
+    config.CACHE_DIR = str(folder())
+    try:
+        yield
+    finally:
+        config.CACHE_DIR = before
