@@ -27,10 +27,11 @@ _SMALL = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
     " sixteen seventeen eighteen nineteen twenty"
 )
-_NUMBERS = {word: str(value) for value, word in enumerate(_SMALL.split())}
-_NUMBERS |= {"thirty": "30", "forty": "40", "fifty": "50", "sixty": "60", "hundred": "100"}
-_NUMBERS |= {"twice": "2", "double": "2", "triple": "3", "thrice": "3"}
-_NUMBERS |= {sign: str(value) for value, sign in enumerate("〇一二三四五六七八九十")}
+NUMBERS = {word: str(value) for value, word in enumerate(_SMALL.split())}
+NUMBERS |= {"thirty": "30", "forty": "40", "fifty": "50", "sixty": "60", "hundred": "100"}
+NUMBERS |= {"twice": "2", "double": "2", "triple": "3", "thrice": "3"}
+NUMBERS |= {sign: str(value) for value, sign in enumerate("〇一二三四五六七八九十")}
+"""Small numbers in words, by what they are in digits."""
 
 _PIECE = re.compile(r"\d+|\D+")
 
@@ -55,7 +56,7 @@ def pieces(tokens: Sequence[str]) -> Pieces:
     for place, (word, heavy) in enumerate(zip(tokens, weights(tokens), strict=True)):
         if heavy:
             parts = [word] if word.isalpha() else _PIECE.findall(word)
-            texts += [_NUMBERS.get(part, part) for part in parts]
+            texts += [NUMBERS.get(part, part) for part in parts]
             token += [place] * len(parts)
             weight += [heavy] * len(parts)
     return Pieces(texts, token, weight)

@@ -59,7 +59,7 @@ class Profile:
     """Least similarity of those characters for near."""
     template_share: float = 0.7
     """Least share that is equal but for numbers for template."""
-    suspect_similarity: float = 0.6
+    suspect_similarity: float = 0.5
     """Least similarity of whole prompts for suspect."""
 
     @property

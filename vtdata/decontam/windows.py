@@ -11,6 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from vtdata.decontam.compiled import compiled
+from vtdata.decontam.entries import Postings
+from vtdata.decontam.kernel import Hits
+from vtdata.decontam.profile import Profile
+
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
@@ -66,10 +71,51 @@ class Windows:
     text: Ints
     entry: Ints
     first: Ints
-    """Index of the hit that opens the window."""
+    """Which of ``hit`` opens the window."""
     last: Ints
-    """Index of the hit that closes it."""
+    """Which of ``hit`` closes it."""
     coverage: Floats
     n_shared: Ints
     run: Ints
-    """Most tokens in a row that are equal."""
+    """Most tokens in a row that are equal, anywhere in the text."""
+    hit: Ints
+    """Hits by (text, entry, token): an n-gram of several items is there several times."""
+    posting: Ints
+    """Which posting each of ``hit`` is."""
+
+
+def windows(hits: Hits, lists: Postings, limits: Ints, profile: Profile) -> Windows:
+    """Group hits by text and item, and keep the groups whose best window covers enough."""
+    counts = lists.first[hits.gram + 1] - lists.first[hits.gram]
+    hit = np.repeat(np.arange(len(counts)), counts)
+    behind = np.cumsum(counts)
+    posting = np.arange(len(hit)) - np.repeat(behind - counts - lists.first[hits.gram], counts)
+    entry = lists.entry[posting]
+    order = np.argsort(hits.text[hit].astype(np.int64) * len(limits) + entry, kind="stable")
+    hit, posting, entry = hit[order], posting[order], entry[order]
+    key = hits.text[hit].astype(np.int64) * len(limits) + entry
+    borders = np.flatnonzero(np.diff(key, prepend=-1, append=-1))
+    at_most = np.add.reduceat(lists.weight[posting], borders[:-1]) if len(hit) else np.zeros(0)
+    enough = at_most >= profile.min_coverage * lists.total[entry[borders[:-1]]] - 1e-9
+    hit, posting, borders = _only(hit, posting, borders, enough)
+    entry = lists.entry[posting[borders[:-1]]]
+    found, score = np.zeros((len(entry), 4), np.int64), np.zeros(len(entry))
+    token = hits.token[hit].astype(np.int64)
+    seen = np.zeros(len(lists.entry), np.int64)
+    compiled(densest)(
+        borders, token, posting, lists.weight, limits[entry], profile.n, found, score, seen
+    )
+    coverage = np.minimum(1.0, score / np.maximum(lists.total[entry], 1e-12))
+    keep = coverage >= profile.min_coverage
+    text = hits.text[hit[borders[:-1]]].astype(np.int64)
+    first, last, distinct, run = found[keep].T
+    return Windows(
+        text[keep], entry[keep], first, last, coverage[keep], distinct, run, hit, posting
+    )
+
+
+def _only(hit: Ints, posting: Ints, borders: Ints, keep: NDArray[np.bool_]) -> tuple[Ints, ...]:
+    """Drop whole groups."""
+    sizes = np.diff(borders)
+    mask = np.repeat(keep, sizes)
+    return hit[mask], posting[mask], np.concatenate([[0], np.cumsum(sizes[keep])])

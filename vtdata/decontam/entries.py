@@ -1,0 +1,128 @@
+"""Benchmark items made ready: their words, their n-grams and how much each weighs."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vtdata.decontam.align import Pieces, pieces
+from vtdata.decontam.benchmark import Benchmark, Item
+from vtdata.decontam.normal.phrases import weights
+from vtdata.decontam.normal.tokens import Token, tokens
+from vtdata.decontam.profile import Profile
+
+LABELS = ("question", "problem", "q", "exercise", "task", "prompt", "user", "问题", "题目")
+"""Words that may stand before a short item on its line: "Question: ...". Ours."""
+
+Gram = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One item of one benchmark."""
+
+    bench: str
+    item: Item
+    tokens: list[Token]
+    pieces: Pieces
+    """For alignment."""
+    grams: list[Gram]
+    """Distinct, in order of first appearance; those with a word that is no evidence left out."""
+    places: list[int]
+    """The token at which each n-gram first begins."""
+    evidence: list[str]
+    """The words without those that are no evidence."""
+
+    @property
+    def n_tokens(self) -> int:
+        return len(self.evidence)
+
+
+def entries(benchmarks: Sequence[Benchmark], profile: Profile) -> list[Entry]:
+    """Tokenize and cut all items."""
+    return [_entry(bench.name, item, profile) for bench in benchmarks for item in bench.items]
+
+
+def _entry(bench: str, item: Item, profile: Profile) -> Entry:
+    found = tokens(item.text, profile.form)
+    words = [token.text for token in found]
+    weight = weights(words)
+    grams: dict[Gram, int] = {}
+    for place in range(len(words) - profile.n + 1):
+        if all(weight[place : place + profile.n]):
+            grams.setdefault(tuple(words[place : place + profile.n]), place)
+    evidence = [word for word, heavy in zip(words, weight, strict=True) if heavy]
+    cut = pieces(words) if profile.aligns else Pieces([], [], [])
+    return Entry(bench, item, found, cut, list(grams), list(grams.values()), evidence)
+
+
+@dataclass(frozen=True, slots=True)
+class Postings:
+    """Which items have an n-gram: the postings of gram g are first[g] to first[g + 1]."""
+
+    grams: list[Gram]
+    first: NDArray[np.int64]
+    entry: NDArray[np.int64]
+    place: NDArray[np.int64]
+    """The token of the item at which the n-gram begins."""
+    weight: NDArray[np.float64]
+    total: NDArray[np.float64]
+    """By entry: the weight of all its n-grams."""
+
+
+def postings(found: Sequence[Entry], profile: Profile) -> Postings:
+    """Number the n-grams and weigh them.
+
+    An n-gram of a benchmark of N items, of which df have it, weighs log((N + 1) / df) / log(N + 1),
+    times the mean weight of its words. No other benchmark and no corpus has a say in it: a score
+    stays what it is when benchmarks come and go, and an item that was copied a thousand times
+    into a corpus weighs no less for it.
+    """
+    numbers: dict[Gram, int] = {}
+    rows: list[tuple[int, int, int, float]] = []
+    total = np.zeros(len(found))
+    df: dict[str, Counter[Gram]] = {}
+    sizes: Counter[str] = Counter()
+    for entry in found:
+        df.setdefault(entry.bench, Counter()).update(entry.grams)
+        sizes[entry.bench] += 1
+    for number, entry in enumerate(found):
+        words = weights([token.text for token in entry.tokens])
+        size = sizes[entry.bench]
+        for gram, place in zip(entry.grams, entry.places, strict=True):
+            weight = 1.0
+            if profile.aligns:
+                rare = math.log((size + 1) / df[entry.bench][gram]) / math.log(size + 1)
+                weight = rare * sum(words[place : place + profile.n]) / profile.n
+            rows.append((numbers.setdefault(gram, len(numbers)), number, place, weight))
+            total[number] += weight
+    rows.sort(key=lambda row: row[:2])
+    gram, entry_of, place, weight = (
+        (np.array(column) for column in zip(*rows, strict=True)) if rows else [np.zeros(0)] * 4
+    )
+    return Postings(
+        list(numbers),
+        np.searchsorted(gram, np.arange(len(numbers) + 1)).astype(np.int64),
+        entry_of.astype(np.int64),
+        place.astype(np.int64),
+        weight.astype(np.float64),
+        total,
+    )
+
+
+def shorts(
+    found: Sequence[Entry], profile: Profile
+) -> tuple[list[tuple[str, ...]], list[list[int]]]:
+    """Return the beginnings of lines that are a short item, and the entries of each."""
+    lines: dict[tuple[str, ...], list[int]] = {}
+    for number, entry in enumerate(found):
+        if 0 < entry.n_tokens <= profile.short_words:
+            for label in ("", *LABELS):
+                before = [token.text for token in tokens(label, profile.form)]
+                lines.setdefault((*before, *entry.evidence), []).append(number)
+    return list(lines), list(lines.values())

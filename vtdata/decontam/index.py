@@ -1,0 +1,225 @@
+"""Benchmarks, made ready for a scan: n-grams to candidates, candidates laid beside their items."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from rapidfuzz.distance import Indel
+
+from vtdata.decontam.align import Fit, fit, pieces
+from vtdata.decontam.benchmark import Benchmark
+from vtdata.decontam.candidate import CANDIDATE
+from vtdata.decontam.entries import Entry, Postings, entries, postings, shorts
+from vtdata.decontam.kernel import Grams, Hits
+from vtdata.decontam.normal.phrases import weights
+from vtdata.decontam.normal.tokens import Token, tokens
+from vtdata.decontam.profile import Profile
+from vtdata.decontam.suspect import Suspects
+from vtdata.decontam.windows import Windows, windows
+from vtdata.errors import ConfigError
+
+_SPARE_BYTES = 64
+"""Read beyond where an item may reach, so that a word that is cut there does no harm."""
+
+_LINE_BYTES = 400
+"""How much of a line behind a short item is looked at for instructions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """Read-only: any number of threads may scan with one."""
+
+    profile: Profile
+    found: list[Entry]
+    grams: Grams
+    postings: Postings
+    short_of: list[list[int]]
+    """The entries of each short text of ``grams``."""
+    suspects: Suspects | None
+
+    @property
+    def without_evidence(self) -> list[tuple[str, int]]:
+        """Items that no rule can find: of no words but instructions, or too few and no short."""
+        return [
+            (entry.bench, entry.item.index)
+            for entry in self.found
+            if not entry.grams and not 0 < entry.n_tokens <= self.profile.short_words
+        ]
+
+    def scan(self, texts: pa.Array, side: str) -> pa.Table:
+        """Return the candidates of a batch of texts, by (text, benchmark, item).
+
+        Args:
+            texts: string or large_string; null is no text.
+            side: prompt or response. Suspects are looked for in prompts alone.
+        """
+        hits = self.grams.hits(texts)
+        rows = {(row["text"], row["entry"]): row for row in self._by_grams(texts, hits)}
+        rows |= {(row["text"], row["entry"]): row for row in self._by_line(texts, hits)}
+        if side == "prompt" and self.suspects is not None:
+            for row in self.suspects.scan(texts, self.grams):
+                rows.setdefault((row["text"], row["entry"]), self._suspected(texts, row))
+        ordered = sorted(rows.values(), key=lambda row: (row["text"], row["entry"]))
+        names = set(CANDIDATE.names)
+        whole = [{k: v for k, v in self._whole(row).items() if k in names} for row in ordered]
+        return pa.Table.from_pylist(whole, CANDIDATE)
+
+    def _whole(self, row: dict[str, Any]) -> dict[str, Any]:
+        entry = self.found[row["entry"]]
+        known = {"bench": entry.bench, "item": entry.item.index, "item_field": entry.item.field}
+        sizes = {"n_tokens": entry.n_tokens, "n_pieces": len(entry.pieces.texts)}
+        return {**_NOTHING, "n_grams": len(entry.grams), **known, **sizes, **row}
+
+    def _by_grams(self, texts: pa.Array, hits: Hits) -> Iterator[dict[str, Any]]:
+        best = windows(hits, self.postings, self._limits(), self.profile)
+        for number in range(len(best.text)):
+            row = self._counted(best, hits, number)
+            if not self.profile.aligns:
+                yield row
+                continue
+            raw, start, words = self._around(texts, row)
+            beside = fit(self.found[row["entry"]].pieces, pieces([word.text for word in words]))
+            if beside is not None:
+                yield {**row, **self._fitted(row["entry"], beside, words, raw, start)}
+
+    def _limits(self) -> np.ndarray:
+        """Most tokens of a window by entry: half as many again as the item has, and 20. Ours."""
+        return np.array([entry.n_tokens * 3 // 2 + 20 for entry in self.found], np.int64)
+
+    def _counted(self, best: Windows, hits: Hits, number: int) -> dict[str, Any]:
+        number_of, first, last = int(best.entry[number]), best.first[number], best.last[number]
+        entry, lists = self.found[number_of], self.postings
+        places = [int(lists.place[best.posting[k]]) for k in (first, last)]
+        low, high = min(places), max(places) + self.profile.n
+        return {
+            "text": int(hits.text[best.hit[first]]),
+            "entry": number_of,
+            "start": int(hits.start[best.hit[first]]),
+            "end": int(hits.end[best.hit[last]]),
+            "item_start": entry.tokens[low].start,
+            "item_end": entry.tokens[high - 1].end,
+            "coverage": float(best.coverage[number]),
+            "n_shared": int(best.n_shared[number]),
+            "longest_run": int(best.run[number]),
+            "width": int(hits.token[best.hit[last]] - hits.token[best.hit[first]]),
+            "rule": "grams",
+        }
+
+    def _around(self, texts: pa.Array, row: dict[str, Any]) -> tuple[bytes, int, list[Token]]:
+        """The words around a window, as far as the rest of the item may reach."""
+        entry = self.found[row["entry"]]
+        missing = max(0, len(entry.tokens) - row["width"]) + 4
+        size = len(entry.item.text.encode("utf-8", "surrogatepass")) / max(1, len(entry.tokens))
+        reach = int(missing * max(8.0, 1.5 * size)) + _SPARE_BYTES
+        whole = texts[row["text"]].as_buffer()
+        start, end = max(0, row["start"] - reach), min(whole.size, row["end"] + reach)
+        raw = whole.slice(start, end - start).to_pybytes()
+        words = tokens(raw, self.profile.form)
+        return raw, start, words[int(start > 0) : len(words) - int(end < whole.size)]
+
+    def _fitted(
+        self, number: int, beside: Fit, words: list[Token], raw: bytes, start: int
+    ) -> dict[str, Any]:
+        entry = self.found[number]
+        first, last = words[beside.span[0]], words[beside.span[1] - 1]
+        item_first, item_last = (
+            entry.tokens[beside.item_span[0]],
+            entry.tokens[beside.item_span[1] - 1],
+        )
+        open_ = not beside.numbers_changed and self.profile.glued_share <= beside.share < 1.0
+        characters = None
+        if open_ and beside.share < self.profile.near_share:
+            characters = Indel.normalized_similarity(
+                "".join(entry.pieces.texts),
+                "".join(pieces([w.text for w in words[slice(*beside.span)]]).texts),
+            )
+        return {
+            "start": start + first.start,
+            "end": start + last.end,
+            "item_start": item_first.start,
+            "item_end": item_last.end,
+            "alignment": 100 * beside.share,
+            "template": beside.template,
+            "density": beside.density,
+            "weight": beside.weight,
+            "n_equal": beside.equal,
+            "longest_run": beside.run,
+            "numbers_changed": beside.numbers_changed,
+            "numbers_same": beside.numbers_same,
+            "characters": characters,
+        }
+
+    def _by_line(self, texts: pa.Array, hits: Hits) -> Iterator[dict[str, Any]]:
+        """Short items that are a whole line or a whole text, but for instructions."""
+        found = hits.shorts
+        whole = found.ends_line | found.ends_text
+        for hit in range(len(found)):
+            text, end = int(found.text[hit]), int(found.end[hit])
+            if not (whole[hit] or self._is_silent(texts, text, end)):
+                continue
+            for number in self.short_of[found.short[hit]]:
+                yield self._short(number, text, int(found.start[hit]), end)
+
+    def _short(self, number: int, text: int, start: int, end: int) -> dict[str, Any]:
+        entry = self.found[number]
+        return {
+            "text": text,
+            "entry": number,
+            "start": start,
+            "end": end,
+            "item_start": entry.tokens[0].start,
+            "item_end": entry.tokens[-1].end,
+            "coverage": 1.0,
+            "n_shared": len(entry.grams),
+            "n_equal": len(entry.pieces.texts),
+            "longest_run": entry.n_tokens,
+            "rule": "short",
+        }
+
+    def _is_silent(self, texts: pa.Array, text: int, end: int) -> bool:
+        """Whether nothing but instructions stands behind a place on its line."""
+        whole = texts[text].as_buffer()
+        raw = whole.slice(end, min(_LINE_BYTES, whole.size - end)).to_pybytes()
+        line = raw.splitlines()[0] if raw else b""
+        if len(line) == _LINE_BYTES:
+            return False
+        return not any(weights([word.text for word in tokens(line, self.profile.form)]))
+
+    def _suspected(self, texts: pa.Array, row: dict[str, Any]) -> dict[str, Any]:
+        entry = self.found[row["entry"]]
+        end = len(entry.item.text.encode("utf-8", "surrogatepass"))
+        size = texts[row["text"]].as_buffer().size
+        return {**row, "start": 0, "end": size, "item_start": 0, "item_end": end, "rule": "prompt"}
+
+
+_NOTHING: dict[str, Any] = {
+    "coverage": 0.0,
+    "n_shared": 0,
+    "n_equal": 0,
+    "longest_run": 0,
+    "numbers_changed": 0,
+    "numbers_same": 0,
+}
+
+
+def build(benchmarks: Sequence[Benchmark], profile: Profile) -> Index:
+    """Make an index of benchmarks.
+
+    Raises:
+        ConfigError: there is no benchmark, or one without items: nothing would be found.
+    """
+    if not benchmarks:
+        raise ConfigError("decontamination against no benchmark finds nothing: name at least one")
+    for bench in benchmarks:
+        if not bench.items:
+            raise ConfigError(f"benchmark '{bench.name}' has no items: nothing would be found")
+    found = entries(benchmarks, profile)
+    lists = postings(found, profile)
+    lines, short_of = shorts(found, profile)
+    grams = Grams.compile(lists.grams, lines, profile.form, profile.n)
+    suspects = Suspects.of(found, profile) if profile.aligns else None
+    return Index(profile, found, grams, lists, short_of, suspects)

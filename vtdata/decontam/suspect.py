@@ -1,0 +1,241 @@
+"""Prompts that may be an item in other words, or in another language: for a look, not for a drop.
+
+Paraphrases: the cosine of two bags of words, weighed by how rare a word is in the benchmark
+(TF-IDF), over words that at most a twentieth of the benchmark's items have. Translations between
+a script with ideographs and one without: the same set of numbers, of at least three numbers and
+five digits. Both are ours; measured in `tests/bench/bench_decontam_cases.py`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from vtdata.decontam.align import NUMBERS
+from vtdata.decontam.compiled import compiled
+from vtdata.decontam.entries import Entry
+from vtdata.decontam.kernel import Grams
+from vtdata.decontam.kernel.tables import hash_word
+from vtdata.decontam.profile import Profile
+from vtdata.decontam.traced import Traced, traced
+
+COMMON_SHARE = 0.05
+"""A word that a larger share of a benchmark's items have brings no candidate. Ours."""
+
+LEAST_NUMBERS, LEAST_DIGITS = 3, 5
+"""What a set of numbers must have to stand for a problem; a number counts up to three digits."""
+
+FLOOR = 0.8
+"""Candidates are kept from this share of the threshold on, so that it can be lowered."""
+
+_IDEOGRAPHS = 0.3
+"""Share of tokens from which a text is written in ideographs."""
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Hashes = NDArray[np.uint64]
+
+
+@dataclass(frozen=True, slots=True)
+class Suspects:
+    """Bags of words and sets of numbers of all items. B benchmarks, E entries, W known words."""
+
+    keys: Hashes
+    """uint64 (W,), sorted: hashes of the words of all items."""
+    first: Ints
+    """int64 (W + 1,): where the postings of each word begin."""
+    entry: Ints
+    weight: Floats
+    """By posting: the item's weight times the word's own, over the item's length."""
+    bench_first: Ints
+    """int64 (W + 1,): where the benchmarks that know a word begin."""
+    bench: Ints
+    less: Floats
+    """By the same: how much less than an unknown word it adds to a text's squared length."""
+    unknown: Floats
+    """float64 (B,): the squared weight of a word that a benchmark doesn't know."""
+    bench_of: Ints
+    """int64 (E,)."""
+    sets: dict[tuple[int, bool], list[int]]
+    """Entries by the fingerprint of their numbers, and whether they are in ideographs."""
+    floor: float
+
+    @classmethod
+    def of(cls, found: Sequence[Entry], profile: Profile) -> Suspects:
+        """Weigh the words of all items."""
+        names = list(dict.fromkeys(entry.bench for entry in found))
+        bench_of = np.array([names.index(entry.bench) for entry in found], np.int64)
+        bags = [Counter(NUMBERS.get(word, word) for word in entry.evidence) for entry in found]
+        words = sorted({word for bag in bags for word in bag})
+        order = sorted(range(len(words)), key=lambda number: hash_word(words[number]))
+        number_of = {words[old]: new for new, old in enumerate(order)}
+        postings: list[tuple[int, int, float]] = []
+        known: list[tuple[int, int, float]] = []
+        unknown = []
+        for number, name in enumerate(names):
+            own = [e for e, entry in enumerate(found) if entry.bench == name]
+            df = Counter(word for e in own for word in bags[e])
+            idf = {word: _idf(len(own), count) for word, count in df.items()}
+            unknown.append(_idf(len(own), 0) ** 2)
+            known += [(number_of[w], number, unknown[-1] - value**2) for w, value in idf.items()]
+            for e in own:
+                weights = {w: (1 + math.log(c)) * idf[w] for w, c in bags[e].items()}
+                length = math.sqrt(sum(value**2 for value in weights.values())) or 1.0
+                postings += [
+                    (number_of[w], e, value * idf[w] / length)
+                    for w, value in weights.items()
+                    if df[w] <= max(3, COMMON_SHARE * len(own))
+                ]
+        first, entry, weight = _rows(postings, len(words))
+        bench_first, bench, less = _rows(known, len(words))
+        keys = np.array([hash_word(words[old]) for old in order], np.uint64)
+        return cls(
+            keys, first, entry, weight, bench_first, bench, less, np.array(unknown), bench_of,
+            _sets(found), FLOOR * profile.suspect_similarity,
+        )  # fmt: skip
+
+    def scan(self, texts: pa.Array, grams: Grams) -> list[dict[str, Any]]:
+        """Return the best item of each benchmark for each prompt: text, entry, similarity."""
+        all_words = traced(grams, texts)
+        words = _NUMBER_WORDS.replaced(all_words.hash)
+        borders = np.searchsorted(all_words.text, np.arange(len(texts) + 1)).astype(np.int64)
+        best, score = self._similar(borders, words)
+        rows = {
+            (int(text), int(best[text, bench])): float(score[text, bench])
+            for text, bench in np.argwhere(score >= self.floor)
+        }
+        for text, entry in self._translated(all_words, words, borders):
+            rows[text, entry] = 1.0
+        return [
+            {"text": text, "entry": entry, "similarity": min(1.0, value)}
+            for (text, entry), value in rows.items()
+        ]
+
+    def _similar(self, borders: Ints, words: Hashes) -> tuple[Ints, Floats]:
+        """The best entry of each benchmark for each text, and its cosine."""
+        shape = (len(borders) - 1, len(self.unknown))
+        best, score = np.zeros(shape, np.int64), np.zeros(shape)
+        compiled(similar)(
+            borders, words, self.keys, self.first, self.entry, self.weight, self.bench_first,
+            self.bench, self.less, self.unknown, self.bench_of, best, score,
+        )  # fmt: skip
+        return best, score
+
+    def _translated(self, all_words: Traced, words: Hashes, borders: Ints) -> list[tuple[int, int]]:
+        """Texts with the numbers of an item that is written in another kind of script."""
+        sizes = np.diff(borders)
+        wide = np.bincount(all_words.text, all_words.is_wide, len(sizes)) > _IDEOGRAPHS * sizes
+        is_number = all_words.is_number | _NUMBER_WORDS.has(all_words.hash)
+        found = []
+        for text in np.unique(all_words.text[is_number]).tolist():
+            own = slice(borders[text], borders[text + 1])
+            numbers = words[own][is_number[own]]
+            if len(numbers) < LEAST_NUMBERS:
+                continue
+            key = int(np.bitwise_xor.reduce(np.unique(numbers)))
+            found += [(text, entry) for entry in self.sets.get((key, not wide[text]), ())]
+        return found
+
+
+def similar(
+    borders: Ints, words: Hashes, keys: Hashes, first: Ints, entry: Ints, weight: Floats,
+    bench_first: Ints, bench: Ints, less: Floats, unknown: Floats, bench_of: Ints,
+    best: Ints, score: Floats,
+) -> None:  # fmt: skip
+    """Find the entry of each benchmark with the highest cosine, for each text.
+
+    Text t has the words borders[t] to borders[t + 1], which are hashes; keys to bench_of are those
+    of ``Suspects``. Writes best (T, B) and score (T, B), which is 0 where no word brought a
+    candidate.
+    """
+    total = np.zeros(len(bench_of))
+    touched = np.zeros(len(bench_of), np.int64)
+    length = np.zeros(len(unknown))
+    for t in range(len(borders) - 1):
+        own = np.sort(words[borders[t] : borders[t + 1]])
+        num_touched, at = 0, 0
+        length[:] = 0.0
+        squares = 0.0
+        while at < len(own):
+            behind = at + 1
+            while behind < len(own) and own[behind] == own[at]:
+                behind += 1
+            tf = 1.0 + np.log(behind - at)
+            squares += tf * tf
+            w = np.searchsorted(keys, own[at])
+            if w < len(keys) and keys[w] == own[at]:
+                for k in range(bench_first[w], bench_first[w + 1]):
+                    length[bench[k]] -= tf * tf * less[k]
+                for k in range(first[w], first[w + 1]):
+                    e = entry[k]
+                    if total[e] == 0.0:
+                        touched[num_touched] = e
+                        num_touched += 1
+                    total[e] += tf * weight[k]
+            at = behind
+        for k in range(num_touched):
+            e = touched[k]
+            b = bench_of[e]
+            cosine = total[e] / np.sqrt(length[b] + unknown[b] * squares)
+            total[e] = 0.0
+            if cosine > score[t, b]:
+                score[t, b] = cosine
+                best[t, b] = e
+
+
+def _idf(size: int, df: int) -> float:
+    """The weight of a word that ``df`` of ``size`` items have."""
+    return math.log((size + 1) / (df + 0.5))
+
+
+def _rows(rows: list[tuple[int, int, float]], num_words: int) -> tuple[Ints, Ints, Floats]:
+    rows.sort()
+    words = np.array([row[0] for row in rows], np.int64)
+    first = np.searchsorted(words, np.arange(num_words + 1)).astype(np.int64)
+    return first, np.array([row[1] for row in rows], np.int64), np.array([row[2] for row in rows])
+
+
+def _sets(found: Sequence[Entry]) -> dict[tuple[int, bool], list[int]]:
+    sets: dict[tuple[int, bool], list[int]] = {}
+    for number, entry in enumerate(found):
+        words = [NUMBERS.get(word, word) for word in entry.evidence]
+        numbers = {word for word in words if word[0].isdigit()}
+        if len(numbers) < LEAST_NUMBERS or sum(min(len(n), 3) for n in numbers) < LEAST_DIGITS:
+            continue
+        wide = sum(_is_wide(word) for word in entry.evidence) > _IDEOGRAPHS * len(words)
+        key = 0
+        for word in numbers:
+            key ^= hash_word(word)
+        sets.setdefault((key, wide), []).append(number)
+    return sets
+
+
+def _is_wide(word: str) -> bool:
+    return "\u3040" <= word[0] <= "\u9fff"
+
+
+class _NumberWords:
+    """Hashes of numbers in words, to the hash of the number in digits."""
+
+    def __init__(self) -> None:
+        pairs = sorted((hash_word(word), hash_word(digits)) for word, digits in NUMBERS.items())
+        self._keys = np.array([key for key, _ in pairs], np.uint64)
+        self._values = np.array([value for _, value in pairs], np.uint64)
+
+    def has(self, words: Hashes) -> NDArray[np.bool_]:
+        at = np.minimum(np.searchsorted(self._keys, words), len(self._keys) - 1)
+        return self._keys[at] == words
+
+    def replaced(self, words: Hashes) -> Hashes:
+        at = np.minimum(np.searchsorted(self._keys, words), len(self._keys) - 1)
+        return np.where(self._keys[at] == words, self._values[at], words)
+
+
+_NUMBER_WORDS = _NumberWords()
