@@ -12,6 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from vtdata.decontam.audit import Audit
+    from vtdata.decontam.audit import Hooks as AuditHooks
+    from vtdata.decontam.engine import Engine
+    from vtdata.decontam.report import Finding
     from vtdata.recipe.plan import Plan
     from vtdata.run.session import Hooks, Result
     from vtdata.verify.output import Writes
@@ -300,3 +304,86 @@ def serve(model: str = "embedded", *, port: int = 8000) -> int:
     from vtdata.llm.serve import serve as serve_model
 
     return serve_model(model, port)
+
+
+def decontam(
+    inputs: Sequence[str | Path],
+    *,
+    against: Sequence[str | Path],
+    fields: Sequence[str] = (),
+    profile: str = "evidence",
+    drop: Sequence[str] = (),
+    out: str | Path | None = None,
+    report: str | Path | None = None,
+    marks: str | Path | None = None,
+    store: str | Path | None = None,
+    workers: int | None = None,
+    spread: bool = True,
+    dry_run: bool = False,
+    hooks: AuditHooks | None = None,
+    engine: Engine | None = None,
+) -> Audit:
+    """Look for benchmarks in a corpus; see ``vtdata decontam --help``.
+
+    Args:
+        inputs: Parquet or JSON Lines files, folders, runs, ``hf:owner/name[@revision]``.
+        against: names of the registry, files, or datasets on the Hub.
+        fields: columns to scan, dotted; none: chosen by the schema.
+        profile: ``evidence`` or ``paper``.
+        drop: classes that are dropped besides exact, near and short_exact.
+        out: folder for a cleaned copy.
+        report: file for the evidence, .html, .json or .parquet.
+        marks: file for a line per document with a hit.
+        store: folder of the evidence store; None: in the run, else beside what is written.
+        workers: threads; None is the number of cores.
+        spread: whether near-duplicates of contaminated prompts are looked for.
+        dry_run: only say what would be scanned.
+        hooks: what a front end wants to hear of.
+        engine: what finds matches; None is the one that ships.
+
+    Raises:
+        ConfigError: an input, a column, a benchmark or an option is wrong; nothing was scanned.
+        RunError: a file is corrupt or changes, or another audit uses the store.
+        InfraError: the Hub can't be reached.
+    """
+    from vtdata.decontam.candidate import DROPPED
+    from vtdata.decontam.deliver import decontam as run_audit
+    from vtdata.decontam.engine import default_engine
+    from vtdata.decontam.request import Request
+
+    request = Request(
+        inputs=tuple(map(str, inputs)),
+        against=tuple(map(str, against)),
+        fields=tuple(fields),
+        profile=profile,
+        drop=tuple(dict.fromkeys((*DROPPED, *drop))),
+        store=Path(store) if store else None,
+        report=Path(report) if report else None,
+        out=Path(out) if out else None,
+        marks=Path(marks) if marks else None,
+        workers=workers,
+        spread=spread,
+        dry_run=dry_run,
+    )
+    return run_audit(request, engine or default_engine(), hooks)
+
+
+def verify_audit_card(
+    card: str | Path,
+    *,
+    corpus: str | Path | None = None,
+    against: Sequence[str | Path] = (),
+    engine: Engine | None = None,
+) -> list[Finding]:
+    """Return every difference between an audit card and its corpus, evidence and benchmarks.
+
+    Raises:
+        ConfigError: it is no card, or a benchmark can't be loaded.
+    """
+    from vtdata.decontam.deliver import verify
+    from vtdata.decontam.engine import default_engine
+    from vtdata.decontam.request import Request
+
+    inputs = () if corpus is None else (str(corpus),)
+    request = Request(inputs=inputs, against=tuple(map(str, against)))
+    return verify(Path(card), request, engine or default_engine())

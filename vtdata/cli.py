@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vtdata import api, cli_benchmarks
+from vtdata import api, cli_benchmarks, cli_decontam
 from vtdata.errors import ConfigError, VtdataError
 from vtdata.shell import Stdout, check_kind, reach_checkout, tidy_end
 
@@ -27,6 +27,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.add_typer(cli_benchmarks.app, name="benchmarks")
+app.command()(cli_decontam.decontam)
 
 Recipe = Annotated[Path, typer.Argument(help="A recipe, a YAML file.", show_default=False)]
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder.")]

@@ -16,8 +16,9 @@ GUESS_AFTER_S = 5.0
 class Counted:
     """Shows how many of a known number are done: one line in a terminal, some lines elsewhere."""
 
-    def __init__(self, console: Console, what: str) -> None:
+    def __init__(self, console: Console, what: str, unit: str = "") -> None:
         self._console, self._what = console, what
+        self._unit = f" {unit}" if unit else ""
         self._began = self._shown = time.monotonic()
         self._live = RichLive(console=console, transient=True, auto_refresh=False)
 
@@ -36,7 +37,8 @@ class Counted:
         if now - self._shown < (0.5 if self._console.is_terminal else LINE_EVERY_S):
             return
         self._shown, passed = now, now - self._began
-        line = f"{self._what}: {done:,} of {total:,}, {done / passed:,.0f}/s"
+        unit = self._unit
+        line = f"{self._what}: {done:,} of {total:,}{unit}, {done / passed:,.0f}{unit}/s"
         if passed >= GUESS_AFTER_S and 0 < done < total:
             line += f", about {(total - done) * passed / done:.0f} s to go"
         if self._console.is_terminal:

@@ -8,48 +8,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from vtdata.decontam.benchmark import Benchmark
-from vtdata.decontam.candidate import DROPPED, VERDICTS
 from vtdata.decontam.engine import Engine, Power, Profile, bench_key
 from vtdata.decontam.hits import evidence_of, judged
 from vtdata.decontam.inputs import Bad, Counts, Shard, open_inputs, shown_fields
-from vtdata.decontam.inputs.manifests import is_run
+from vtdata.decontam.outputs import Cleaned
 from vtdata.decontam.passes import BOTH, PROMPTS, Held, Passed, hold, scan, todo
 from vtdata.decontam.report import merge
+from vtdata.decontam.request import Request, check, check_places, store_of
 from vtdata.decontam.spread import contaminated_rows, tainted, taints
 from vtdata.decontam.store import Store
 from vtdata.decontam.sweep import SAMPLED, lowest
 from vtdata.errors import ConfigError
-from vtdata.text import nearest
-
-STORE = "decontam"
-"""Name of a store's folder where none was given."""
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """What is to be audited, and how."""
-
-    inputs: tuple[str, ...]
-    against: tuple[str, ...]
-    fields: tuple[str, ...] = ()
-    """Columns to scan; none: chosen by the schema."""
-    profile: str = "evidence"
-    drop: tuple[str, ...] = DROPPED
-    """Verdicts that leave the corpus, and that ``--check`` fails on."""
-    store: Path | None = None
-    """None: inside a run that is audited alone, else beside ``beside``."""
-    beside: Path | None = None
-    """The report or the cleaned copy."""
-    workers: int | None = None
-    spread: bool = True
-    dry_run: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +54,41 @@ class Audit:
     """Units of which nothing had to be scanned."""
     power: Power | None = None
     store: Path = Path()
+    written: list[Path] = field(default_factory=list)
+    cleaned: list[Cleaned] = field(default_factory=list)
 
     @property
     def num_dropped(self) -> int:
         """Hits of a class that is dropped."""
         verdicts = self.evidence.column("verdict").to_pylist()
         return sum(verdict in self.drop for verdict in verdicts)
+
+    def lines(self) -> list[str]:
+        """Return what was done, for people."""
+        seen, pace = self.counts, self.passed
+        said = [
+            f"{seen.rows:,} rows, {seen.texts:,} texts, {seen.text_bytes / 1e6:,.1f} MB in "
+            f"{len(self.held)} files; {pace.units} units scanned, {self.known_units} known"
+        ]
+        if pace.units:
+            rate = pace.text_bytes / 1e6 / max(pace.seconds, 1e-9)
+            said.append(
+                f"scanned {pace.text_bytes / 1e6:,.1f} MB in {pace.seconds:.1f} s, {rate:,.0f} MB/s"
+            )
+        if seen.null_texts:
+            said.append(f"{seen.null_texts:,} texts are null and were not scanned")
+        if seen.bad_rows:
+            file, bad = self.bad[0]
+            said.append(
+                f"{seen.bad_rows:,} lines are no JSON objects and were set aside, the first: "
+                f"{file}:{bad.row + 1}: {bad.detail}"
+            )
+        for one in self.cleaned:
+            said.append(
+                f"{one.file}: {one.rows_in:,} rows in, {one.kept:,} kept, {one.removed:,} removed, "
+                f"{one.rollouts_dropped:,} rollouts marked"
+            )
+        return [*said, *(f"wrote {path}" for path in self.written)]
 
     def data(self) -> dict[str, Any]:
         """Return the audit as JSON has it, without the evidence itself."""
@@ -103,7 +108,7 @@ class Audit:
             "text_bytes": self.counts.text_bytes,
             "null_texts": self.counts.null_texts,
             "bad_rows": self.counts.bad_rows,
-            "profile": f"{self.profile.name}-{self.profile.version}",
+            "profile": self.profile.label,
             "benchmarks": [
                 {"name": bench.name, "items": len(bench.items), "sha256": bench.sha256}
                 for bench in self.benchmarks
@@ -114,6 +119,8 @@ class Audit:
             "units_scanned": self.passed.units,
             "units_known": self.known_units,
             "power": self.power,
+            "written": [str(path) for path in self.written],
+            "cleaned": [asdict(one) for one in self.cleaned],
         }
 
 
@@ -130,6 +137,7 @@ def audit(request: Request, engine: Engine, hooks: Hooks | None = None) -> Audit
     profile = engine.profile(request.profile)
     benchmarks = load_all(request.against, engine, hooks.say)
     shards = open_inputs(request.inputs, request.fields)
+    check_places(request, shards)
     for sentence in said_fields(shards):
         hooks.say(sentence)
     with Store(store_of(request)) as store:
@@ -155,27 +163,6 @@ def audit(request: Request, engine: Engine, hooks: Hooks | None = None) -> Audit
     return made
 
 
-def check(request: Request) -> None:
-    """Refuse what can't be right whatever the files hold.
-
-    Raises:
-        ConfigError: an option is wrong, or the deny set is empty.
-    """
-    if not request.against:
-        raise ConfigError(
-            "nothing to audit against: name benchmarks or files with --against; "
-            "'vtdata benchmarks list' shows the names"
-        )
-    if request.workers is not None and request.workers < 1:
-        raise ConfigError(f"--workers must be at least 1, got {request.workers}")
-    for verdict in request.drop:
-        if verdict not in VERDICTS:
-            raise ConfigError(
-                f"--drop {verdict}: no such class;{nearest(verdict, VERDICTS)} there are "
-                f"{', '.join(VERDICTS)}"
-            )
-
-
 def load_all(against: Sequence[str], engine: Engine, say: Callable[[str], None]) -> list[Benchmark]:
     """Load the deny set.
 
@@ -199,16 +186,6 @@ def load_all(against: Sequence[str], engine: Engine, say: Callable[[str], None])
             )
         found[bench.name], keys[key] = bench, bench.name
     return list(found.values())
-
-
-def store_of(request: Request) -> Path:
-    """Return where evidence is kept."""
-    if request.store is not None:
-        return request.store
-    first = Path(request.inputs[0]) if request.inputs else Path()
-    if len(request.inputs) == 1 and is_run(first):
-        return first / STORE
-    return (request.beside.parent if request.beside else Path()) / STORE
 
 
 def said_fields(shards: Sequence[Shard]) -> list[str]:

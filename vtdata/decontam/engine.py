@@ -21,11 +21,18 @@ class Profile(Protocol):
     def name(self) -> str: ...
 
     @property
-    def version(self) -> Any: ...
+    def label(self) -> str:
+        """Name and version, for evidence and cards."""
+        ...
 
     @property
     def hash(self) -> str:
         """Of everything that changes candidates; thresholds of verdicts don't."""
+        ...
+
+    @property
+    def thresholds(self) -> dict[str, object]:
+        """All settings, for cards."""
         ...
 
 

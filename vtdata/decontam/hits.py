@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -11,10 +11,7 @@ import pyarrow as pa
 from vtdata.decontam.benchmark import Benchmark
 from vtdata.decontam.engine import Engine, Profile, bench_key
 from vtdata.decontam.passes import Held
-from vtdata.decontam.report import evidence, merge
-
-RAW_BYTES = 64 * 2**20
-"""Raw text that is held at a time while evidence is made (ours)."""
+from vtdata.decontam.report import evidence
 
 
 def judged(
@@ -50,38 +47,10 @@ def _placed(hits: pa.Table, file: str) -> pa.Table:
 def evidence_of(
     hits: pa.Table, benchmarks: Sequence[Benchmark], profile: Profile, engine: Engine
 ) -> pa.Table:
-    """Return the evidence of hits, some at a time, so that their raw text never piles up."""
+    """Return the evidence of hits; of their texts it sees the windows that the store kept."""
     named = {bench.name: bench for bench in benchmarks}
-    label = f"{profile.name}-{profile.version}"
-    return merge(
-        evidence(_with_raw(part), named, label, grams_of=engine.grams_of) for part in _parts(hits)
-    )
-
-
-def _parts(hits: pa.Table) -> Iterator[pa.Table]:
-    sizes = [
-        start + len(window)
-        for start, window in zip(
-            hits.column("window_start").to_pylist(), hits.column("window").to_pylist(), strict=True
-        )
-    ]
-    first, held = 0, 0
-    for at, size in enumerate(sizes):
-        if held and held + size > RAW_BYTES:
-            yield hits.slice(first, at - first)
-            first, held = at, 0
-        held += size
-    if len(sizes) > first:
-        yield hits.slice(first)
-
-
-def _with_raw(hits: pa.Table) -> pa.Table:
-    """What was not kept of a text is blank: its span and what stands around were."""
-    pairs = zip(
-        hits.column("window_start").to_pylist(), hits.column("window").to_pylist(), strict=True
-    )
-    raw = pa.array([b" " * start + window for start, window in pairs], pa.large_binary())
-    return hits.drop_columns(["window_start", "window"]).append_column("raw", raw)
+    renamed = hits.rename_columns({"window": "raw", "window_start": "raw_start"})
+    return evidence(renamed, named, profile.label, grams_of=engine.grams_of)
 
 
 @dataclass(slots=True)

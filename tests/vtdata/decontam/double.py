@@ -33,6 +33,14 @@ class Exact:
     hash: str = "exact-1"
     short: int = 20
 
+    @property
+    def label(self) -> str:
+        return f"{self.name}-{self.version}"
+
+    @property
+    def thresholds(self) -> dict[str, object]:
+        return {"short": self.short}
+
 
 @dataclass(frozen=True)
 class Contains:

@@ -73,7 +73,7 @@ def jsonl_shard(path: Path, file: str, asked: Sequence[str]) -> JsonlShard:
         ConfigError: no line of its first MB is a JSON object, or it has nothing to scan.
     """
     block = next(blocks(path, file, None, SAMPLE_BYTES), b"")
-    rows = [row for row, _ in _objects(block, 0) if row is not None]
+    rows = [row for row, _ in objects(block, 0) if row is not None]
     if not rows:
         raise ConfigError(
             f"{file}: no line of its first {len(block):,} bytes is a JSON object: it is no JSON "
@@ -158,7 +158,7 @@ def _parse(
 
 def _one_by_one(block: bytes, row: int, fields: Sequence[Field]) -> Batch:
     good, numbers, bad = [], [], []
-    for at, (found, wrong) in enumerate(_objects(block, row)):
+    for at, (found, wrong) in enumerate(objects(block, row)):
         if found is not None:
             good.append(found)
             numbers.append(row + at)
@@ -167,7 +167,7 @@ def _one_by_one(block: bytes, row: int, fields: Sequence[Field]) -> Batch:
     return rows_batch(good, np.array(numbers, dtype=np.int64), fields, tuple(bad))
 
 
-def _objects(block: bytes, row: int) -> Iterator[tuple[dict[str, Any] | None, Bad | None]]:
+def objects(block: bytes, row: int) -> Iterator[tuple[dict[str, Any] | None, Bad | None]]:
     """Each line as an object, or what is wrong with it; neither where it is blank."""
     lines = block.split(b"\n")
     if not lines[-1]:
