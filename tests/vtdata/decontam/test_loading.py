@@ -285,13 +285,16 @@ def test_rows_are_chosen_and_dated(tmp_path: Path) -> None:
     ("rule", "indices"),
     [
         ("day: ['2025-01-04', '2025-02-01']", [1]),
+        ("day: [2025-01-04, 2025-03-01]", [1, 2]),  # a day ends at midnight, not at its begin
+        ("day: ['2025-01', '2025-02']", [0, 1]),
+        ("question: [b, c]", [1, 2]),
         ("n: [1, 2]", [0, 1]),
         ("n: 2", [1]),
     ],
 )
 def test_rules_on_text(tmp_path: Path, rule: str, indices: list[int]) -> None:
     (tmp_path / "m.csv").write_text(
-        "question,n,day\na,1,2025-01-01\nb,2,2025-01-04\nc,30,2025-03-01\n"
+        "question,n,day\na,1,2025-01-01\nb,2,2025-01-04\nc,30,2025-03-01T09:00:00\n"
     )
     registered(tmp_path, f"mine: {{file: m.csv, rows: {{{rule}}}}}")
     assert [i.index for i in load("mine", folder=tmp_path).items] == indices
@@ -303,6 +306,7 @@ def test_rules_on_text(tmp_path: Path, rule: str, indices: list[int]) -> None:
         ("rows: {task_id: [50, 60]}", "none of its 2 rows is among rows={'task_id': [50, 60]}"),
         ("rows: {taskid: 1}", "has no 'taskid', by which rows are chosen; did you mean 'task_id'?"),
         ("rows: {question: [1, 2]}", "question is 'q', need a number from [1, 2]"),
+        ("rows: {question: [2025-01-01, 2025-01-02]}", "question is 'q', need a date from 2025-01"),
         ("key: nam", "has no 'nam'; its columns are question, task_id"),
         ("date_field: day", "has no 'day'; its columns are question, task_id"),
         ("fields: [question, hint]", "has no 'hint'; its columns are question, task_id"),

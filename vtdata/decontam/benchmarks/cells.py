@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from vtdata.decontam.dates import bounds, iso
 from vtdata.errors import ConfigError
 from vtdata.text import nearest
 
@@ -136,9 +137,18 @@ def wanted(row: dict[str, Any], rules: dict[str, Any] | None, where: str) -> boo
 def _between(value: Any, span: list[Any], where: str) -> bool:
     first, last = span
     if not isinstance(first, int | float):
-        return bool(str(first) <= str(value) <= str(last))
+        return _within(value, str(first), str(last), where)
     try:
         number = float(value)  # CSV has text alone
     except (TypeError, ValueError) as error:
         raise ConfigError(f"{where} is {value!r}, need a number from {span}") from error
     return bool(first <= number <= last)
+
+
+def _within(value: Any, first: str, last: str, where: str) -> bool:
+    if iso(first) is None or iso(last) is None:
+        return first <= str(value) <= last
+    day = iso(value)  # without its time, by which a last day would end as it begins
+    if day is None:
+        raise ConfigError(f"{where} is {value!r}, need a date from {first} to {last}")
+    return bounds(first)[0] <= bounds(day)[0] and bounds(day)[1] <= bounds(last)[1]

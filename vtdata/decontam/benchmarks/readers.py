@@ -19,7 +19,9 @@ from vtdata.text import nearest
 Row = dict[str, Any]
 
 HEAD_ROWS = 1000
-"""Rows that are looked at to find the columns of a file that doesn't list them (ours)."""
+"""Most rows that are looked at to find the columns of a file that doesn't list them (ours)."""
+HEAD_CHARS = 16 << 20
+"""Most text that is looked at for that: some benchmarks have megabytes of tests a row (ours)."""
 
 _COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 _BATCH_ROWS = 64
@@ -87,7 +89,14 @@ def columns_of(path: Path) -> list[str]:
     Raises:
         ConfigError: as ``rows_of``.
     """
-    return list(dict.fromkeys(name for row in islice(rows_of(path), HEAD_ROWS) for name in row))
+    names: dict[str, None] = {}
+    num_chars = 0
+    for row in islice(rows_of(path), HEAD_ROWS):
+        names.update(dict.fromkeys(row))
+        num_chars += sum(len(cell) for cell in row.values() if isinstance(cell, str))
+        if num_chars > HEAD_CHARS:
+            break
+    return list(names)
 
 
 def _open(path: Path) -> BinaryIO:
