@@ -70,6 +70,18 @@ def _writing(path: Path) -> Generator[IO[bytes] | Any, None, None]:
         if kind is None:
             yield file
             return
-        sink = pa.PythonFile(file, mode="w")
+        sink = pa.PythonFile(_KeptOpen(file), mode="w")
         with pa.CompressedOutputStream(sink, kind) as stream:
             yield stream
+
+
+class _KeptOpen:
+    """A file that pyarrow may not close, since it has to be synced first."""
+
+    closed = False
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.write, self.flush = file.write, file.flush
+
+    def close(self) -> None:
+        """Leave it to who opened it."""

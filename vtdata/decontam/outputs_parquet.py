@@ -93,24 +93,31 @@ def _split(
                     wider = schema.append(pa.field(REASON, pa.string()))
                     leave = stack.enter_context(_writer(removed, wider, codec))
                 _write(leave, _removed(table, leaving, first, reasons))
-            staying = np.ones(table.num_rows, bool)
-            staying[[row - first for row in leaving]] = False
+            staying = [row - first for row in rows if row not in reasons]
             marks = {
                 (row - first, at): reason
                 for row in rows
                 if markable and row in drops.rollouts and row not in reasons
                 for at, reason in drops.rollouts[row].items()
             }
-            _write(keep, _marked(table, marks).filter(pa.array(staying)))
+            _write(keep, _rows(_marked(table, marks), staying))
             num_marked += len(marks)
             first, gone = first + table.num_rows, gone + len(leaving)
     return Split(first, first - gone, gone, num_marked)
 
 
+def _rows(table: pa.Table, wanted: list[int]) -> pa.Table:
+    """Some rows of a table, in order; Arrow can't take or filter every type, but slice it."""
+    places = np.array(wanted, dtype=np.int64)
+    runs = np.split(places, np.flatnonzero(np.diff(places) != 1) + 1)
+    slices = [table.slice(int(run[0]), len(run)) for run in runs if len(run)]
+    return pa.concat_tables([table.slice(0, 0), *slices])
+
+
 def _removed(
     table: pa.Table, leaving: list[int], first: int, reasons: Mapping[int, str]
 ) -> pa.Table:
-    rows = table.take(pa.array([row - first for row in leaving], pa.int64()))
+    rows = _rows(table, [row - first for row in leaving])
     return rows.append_column(REASON, pa.array([reasons[row] for row in leaving], pa.string()))
 
 
