@@ -313,7 +313,7 @@ def test_names_in_markdown_are_no_markup() -> None:
     [
         (SECRET, True),
         (f"our corpus has '{SECRET.lower()}', sorry", True),
-        ("the marble, bridge at DAWN carrying nine lanterns, each!", True),  # eight words of it
+        ("the marble, bridge at DAWN carrying nine lanterns!", True),  # eight words of it
         ("the marble bridge at dawn carrying nine lamps", False),  # seven
         (SECRET[::-1], True),
         ("Tom has 12 red apples.", False),  # of an open benchmark
