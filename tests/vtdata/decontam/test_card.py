@@ -161,6 +161,32 @@ def test_evidence_beside_the_corpus_is_no_extra_file(tmp_path: Path) -> None:
     audit(tmp_path)
     moved = (tmp_path / "evidence.parquet").rename(tmp_path / "data" / "evidence.parquet")
     assert checked(tmp_path, evidence=moved) == []
+    (line,) = checked(tmp_path, evidence=None)
+    assert line.startswith("unchecked: evidence")
+    pq.write_table(pa.table({"text": ["unseen"]}), moved)  # its name alone is no excuse
+    assert "extra: corpus file 'evidence.parquet': the card says nothing, found a file" in checked(
+        tmp_path, evidence=None
+    )
+
+
+def test_files_in_other_folders_are_counted_and_no_fault(tmp_path: Path) -> None:
+    audit(tmp_path)
+    (tmp_path / "data" / "rejects").mkdir()
+    for name in ("b.parquet", "a.parquet", "a.txt"):
+        pq.write_table(pa.table({"text": [name]}), tmp_path / "data" / "rejects" / name)
+    findings = verify_card(
+        tmp_path / "card.json",
+        corpus=tmp_path / "data",
+        evidence=tmp_path / "evidence.parquet",
+        benchmarks=BENCHMARKS,
+    )
+    assert [(finding.fails, str(finding)) for finding in findings] == [
+        (
+            False,
+            "unchecked: files in folders that it doesn't name: the card says nothing, "
+            "found 2, the first 'rejects/a.parquet'",
+        )
+    ]
 
 
 def test_counts_must_equal_the_evidence(tmp_path: Path) -> None:

@@ -57,7 +57,7 @@ def verify_card(
     Args:
         path: the card's JSON. The Markdown beside it is compared, too, if there is one.
         corpus: the folder that the card's file names start from, or the one file. Files of the
-            same kinds in that folder that the card doesn't name are found, too.
+            same kinds beside them that the card doesn't name are found, too.
         evidence: the evidence's Parquet file.
         benchmarks: by name, loaded by whoever checks.
 
@@ -122,7 +122,7 @@ def _corpus(made: Mapping[str, Any], folder: Path, evidence: Path | None) -> Ite
         paths = dict.fromkeys(files, folder)
     else:
         paths = {name: folder / name for name in files}
-        yield from _extra(paths.values(), folder, evidence, made["evidence"]["name"])
+        yield from _extra(paths.values(), folder, evidence, made["evidence"])
     for name, file in files.items():
         if ".." in PurePosixPath(name).parts or PurePosixPath(name).is_absolute():
             yield Finding("differs", f"corpus file '{name}'", "a file of the corpus", "a way out")
@@ -134,16 +134,30 @@ def _corpus(made: Mapping[str, Any], folder: Path, evidence: Path | None) -> Ite
 
 
 def _extra(
-    named: Iterable[Path], folder: Path, evidence: Path | None, own: str
+    named: Iterable[Path], folder: Path, evidence: Path | None, own: Mapping[str, Any]
 ) -> Iterable[Finding]:
-    """Files of the corpus's kinds that no audit has seen."""
-    known = {path.resolve() for path in named}
-    suffixes = {path.suffix for path in known}
-    known |= {evidence.resolve()} if evidence else set()
+    """Files of the corpus's kinds that no audit has seen.
+
+    Beside the card's files they belong to the corpus. In other folders they may be anything, such
+    as rejects, other blocks of a run or the evidence store, so they are counted alone.
+    """
+    paths = list(named)
+    known = {path.resolve() for path in (*paths, *([evidence] if evidence else []))}
+    suffixes, parents = {path.suffix for path in paths}, {path.parent.resolve() for path in paths}
+    elsewhere = []
     for path in sorted(folder.rglob("*")):
-        unseen = path.suffix in suffixes and path.is_file() and path.resolve() not in known
-        if unseen and path.name != own:
-            yield Finding("extra", f"corpus file '{path.relative_to(folder)}'", "nothing", "a file")
+        if path.suffix not in suffixes or path.resolve() in known or not path.is_file():
+            continue
+        if path.name == own["name"] and HashedFile.read(path).sha256 == own["sha256"]:
+            continue
+        name = str(path.relative_to(folder))
+        if path.parent.resolve() in parents:
+            yield Finding("extra", f"corpus file '{name}'", "nothing", "a file")
+        else:
+            elsewhere.append(name)
+    if elsewhere:
+        found = f"{len(elsewhere)}, the first '{elsewhere[0]}'"
+        yield Finding("unchecked", "files in folders that it doesn't name", "nothing", found)
 
 
 def _same_file(what: str, said: Mapping[str, Any], path: Path) -> Iterable[Finding]:
