@@ -39,6 +39,11 @@ class Entry:
     """The words without those that are no evidence."""
 
     @property
+    def token_bytes(self) -> float:
+        """Mean length of a word with what stands behind it, in bytes of UTF-8."""
+        return len(self.item.text.encode("utf-8", "surrogatepass")) / max(1, len(self.tokens))
+
+    @property
     def n_tokens(self) -> int:
         return len(self.evidence)
 

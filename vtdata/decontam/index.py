@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from rapidfuzz.distance import Indel
+from rapidfuzz.distance import Indel, LCSseq
 
 from vtdata.decontam.align import Fit, fit, pieces
 from vtdata.decontam.benchmark import Benchmark
@@ -19,6 +19,7 @@ from vtdata.decontam.normal.phrases import weights
 from vtdata.decontam.normal.tokens import Token, tokens
 from vtdata.decontam.profile import Profile
 from vtdata.decontam.suspect import Suspects
+from vtdata.decontam.traced import masked, masked_words, traced
 from vtdata.decontam.windows import Windows, windows
 from vtdata.errors import ConfigError
 
@@ -27,6 +28,28 @@ _SPARE_BYTES = 64
 
 _LINE_BYTES = 400
 """How much of a line behind a short item is looked at for instructions."""
+
+
+WORTH_SHARE = 0.6
+"""A candidate is aligned if so much of its item, numbers alike, stands there in order. Ours."""
+
+WORTH_GRAMS = 6
+"""Or if so many of its n-grams do: enough for a part of it. Ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A stretch of a text."""
+
+    raw: bytes
+    start: int
+    """Its first byte in the text."""
+    goes_on: bool
+
+    def words(self, form: str) -> list[Token]:
+        """Its words, without those that may have been cut."""
+        found = tokens(self.raw, form)
+        return found[int(self.start > 0) : len(found) - int(self.goes_on)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +62,8 @@ class Index:
     postings: Postings
     short_of: list[list[int]]
     """The entries of each short text of ``grams``."""
+    masked: list[list[int]]
+    """The words of each entry as ``traced.masked`` has them."""
     suspects: Suspects | None
 
     @property
@@ -76,15 +101,28 @@ class Index:
 
     def _by_grams(self, texts: pa.Array, hits: Hits) -> Iterator[dict[str, Any]]:
         best = windows(hits, self.postings, self._limits(), self.profile)
-        for number in range(len(best.text)):
-            row = self._counted(best, hits, number)
-            if not self.profile.aligns:
-                yield row
-                continue
-            raw, start, words = self._around(texts, row)
+        rows = [self._counted(best, hits, number) for number in range(len(best.text))]
+        if not self.profile.aligns:
+            yield from rows
+            return
+        around = [self._around(texts, row) for row in rows]
+        for row, part in self._promising(rows, around):
+            words = part.words(self.profile.form)
             beside = fit(self.found[row["entry"]].pieces, pieces([word.text for word in words]))
             if beside is not None:
-                yield {**row, **self._fitted(row["entry"], beside, words, raw, start)}
+                yield {**row, **self._fitted(row["entry"], beside, words, part.start)}
+
+    def _promising(
+        self, rows: list[dict[str, Any]], around: list[Part]
+    ) -> Iterator[tuple[dict[str, Any], Part]]:
+        """Leave out what no alignment can save, by the longest common subsequence of words."""
+        raw = pa.array([part.raw for part in around], pa.binary())
+        words = masked(traced(self.grams, raw), len(around))
+        for row, part, own in zip(rows, around, words, strict=True):
+            entry = self.masked[row["entry"]]
+            least = WORTH_SHARE * len(entry)
+            if row["n_shared"] >= WORTH_GRAMS or LCSseq.similarity(entry, own) >= least:
+                yield row, part
 
     def _limits(self) -> np.ndarray:
         """Most tokens of a window by entry: half as many again as the item has, and 20. Ours."""
@@ -109,21 +147,16 @@ class Index:
             "rule": "grams",
         }
 
-    def _around(self, texts: pa.Array, row: dict[str, Any]) -> tuple[bytes, int, list[Token]]:
-        """The words around a window, as far as the rest of the item may reach."""
+    def _around(self, texts: pa.Array, row: dict[str, Any]) -> Part:
+        """The text around a window, as far as the rest of the item may reach."""
         entry = self.found[row["entry"]]
         missing = max(0, len(entry.tokens) - row["width"]) + 4
-        size = len(entry.item.text.encode("utf-8", "surrogatepass")) / max(1, len(entry.tokens))
-        reach = int(missing * max(8.0, 1.5 * size)) + _SPARE_BYTES
+        reach = int(missing * max(8.0, 1.5 * entry.token_bytes)) + _SPARE_BYTES
         whole = texts[row["text"]].as_buffer()
         start, end = max(0, row["start"] - reach), min(whole.size, row["end"] + reach)
-        raw = whole.slice(start, end - start).to_pybytes()
-        words = tokens(raw, self.profile.form)
-        return raw, start, words[int(start > 0) : len(words) - int(end < whole.size)]
+        return Part(whole.slice(start, end - start).to_pybytes(), start, end < whole.size)
 
-    def _fitted(
-        self, number: int, beside: Fit, words: list[Token], raw: bytes, start: int
-    ) -> dict[str, Any]:
+    def _fitted(self, number: int, beside: Fit, words: list[Token], start: int) -> dict[str, Any]:
         entry = self.found[number]
         first, last = words[beside.span[0]], words[beside.span[1] - 1]
         item_first, item_last = (
@@ -222,4 +255,5 @@ def build(benchmarks: Sequence[Benchmark], profile: Profile) -> Index:
     lines, short_of = shorts(found, profile)
     grams = Grams.compile(lists.grams, lines, profile.form, profile.n)
     suspects = Suspects.of(found, profile) if profile.aligns else None
-    return Index(profile, found, grams, lists, short_of, suspects)
+    alike = [masked_words(entry.evidence) for entry in found]
+    return Index(profile, found, grams, lists, short_of, alike, suspects)

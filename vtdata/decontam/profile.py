@@ -39,7 +39,7 @@ class Profile:
     """Whether candidates are aligned; without, any shared n-gram is a hit."""
     short_words: int = 9
     """Items of at most so many words count where they are a whole prompt or line."""
-    min_coverage: float = 0.1
+    min_coverage: float = 0.12
     """Weighted share of an item's n-grams in one window of a text for it to be a candidate."""
     near_share: float = 0.75
     """Least share of an item that is equal, both weighted and by count (0.8 of it), for near."""
@@ -59,7 +59,7 @@ class Profile:
     """Least similarity of those characters for near."""
     template_share: float = 0.7
     """Least share that is equal but for numbers for template."""
-    suspect_similarity: float = 0.5
+    suspect_similarity: float = 0.47
     """Least similarity of whole prompts for suspect."""
 
     @property

@@ -24,7 +24,7 @@ from vtdata.decontam.entries import Entry
 from vtdata.decontam.kernel import Grams
 from vtdata.decontam.kernel.tables import hash_word
 from vtdata.decontam.profile import Profile
-from vtdata.decontam.traced import Traced, traced
+from vtdata.decontam.traced import NUMBER_WORDS, Traced, traced
 
 COMMON_SHARE = 0.05
 """A word that a larger share of a benchmark's items have brings no candidate. Ours."""
@@ -104,7 +104,7 @@ class Suspects:
     def scan(self, texts: pa.Array, grams: Grams) -> list[dict[str, Any]]:
         """Return the best item of each benchmark for each prompt: text, entry, similarity."""
         all_words = traced(grams, texts)
-        words = _NUMBER_WORDS.replaced(all_words.hash)
+        words = NUMBER_WORDS.replaced(all_words.hash)
         borders = np.searchsorted(all_words.text, np.arange(len(texts) + 1)).astype(np.int64)
         best, score = self._similar(borders, words)
         rows = {
@@ -132,7 +132,7 @@ class Suspects:
         """Texts with the numbers of an item that is written in another kind of script."""
         sizes = np.diff(borders)
         wide = np.bincount(all_words.text, all_words.is_wide, len(sizes)) > _IDEOGRAPHS * sizes
-        is_number = all_words.is_number | _NUMBER_WORDS.has(all_words.hash)
+        is_number = all_words.is_number | NUMBER_WORDS.has(all_words.hash)
         found = []
         for text in np.unique(all_words.text[is_number]).tolist():
             own = slice(borders[text], borders[text + 1])
@@ -219,23 +219,3 @@ def _sets(found: Sequence[Entry]) -> dict[tuple[int, bool], list[int]]:
 
 def _is_wide(word: str) -> bool:
     return "\u3040" <= word[0] <= "\u9fff"
-
-
-class _NumberWords:
-    """Hashes of numbers in words, to the hash of the number in digits."""
-
-    def __init__(self) -> None:
-        pairs = sorted((hash_word(word), hash_word(digits)) for word, digits in NUMBERS.items())
-        self._keys = np.array([key for key, _ in pairs], np.uint64)
-        self._values = np.array([value for _, value in pairs], np.uint64)
-
-    def has(self, words: Hashes) -> NDArray[np.bool_]:
-        at = np.minimum(np.searchsorted(self._keys, words), len(self._keys) - 1)
-        return self._keys[at] == words
-
-    def replaced(self, words: Hashes) -> Hashes:
-        at = np.minimum(np.searchsorted(self._keys, words), len(self._keys) - 1)
-        return np.where(self._keys[at] == words, self._values[at], words)
-
-
-_NUMBER_WORDS = _NumberWords()

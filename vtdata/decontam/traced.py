@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from vtdata.decontam.align import NUMBERS
 from vtdata.decontam.kernel import Grams, choose
 from vtdata.decontam.kernel.columns import Column, columns
-from vtdata.decontam.kernel.tables import hash_words
+from vtdata.decontam.kernel.tables import hash_word, hash_words
 from vtdata.decontam.normal.tokens import tokens
 
 
@@ -69,3 +71,38 @@ def _rows(column: Column, form: str) -> NDArray[np.int64]:
             (number, word.start, word.end, key) for word, key in zip(words, hashes, strict=True)
         ]
     return np.array(out, np.int64).reshape(-1, 4)
+
+
+class NumberWords:
+    """Hashes of numbers in words, to the hashes of the same in digits."""
+
+    def __init__(self) -> None:
+        pairs = sorted((hash_word(word), hash_word(digits)) for word, digits in NUMBERS.items())
+        self._keys = np.array([key for key, _ in pairs], np.uint64)
+        self._values = np.array([value for _, value in pairs], np.uint64)
+
+    def has(self, words: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        return self._keys[self._at(words)] == words
+
+    def replaced(self, words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        at = self._at(words)
+        return np.where(self._keys[at] == words, self._values[at], words)
+
+    def _at(self, words: NDArray[np.uint64]) -> NDArray[np.int64]:
+        return np.minimum(np.searchsorted(self._keys, words), len(self._keys) - 1)
+
+
+NUMBER_WORDS = NumberWords()
+
+
+def masked(found: Traced, num_texts: int) -> list[list[int]]:
+    """Return the words of each text as hashes, all numbers alike (0)."""
+    number = found.is_number | NUMBER_WORDS.has(found.hash)
+    words = np.where(number, np.uint64(0), found.hash)
+    borders = np.searchsorted(found.text, np.arange(num_texts + 1))
+    return [words[low:high].tolist() for low, high in itertools.pairwise(borders)]
+
+
+def masked_words(words: Iterable[str]) -> list[int]:
+    """Return the same for normalized words."""
+    return [0 if w[0] in "0123456789" or w in NUMBERS else hash_word(w) for w in words]
