@@ -1,4 +1,4 @@
-"""Benchmarks from a Hub on loopback, through the real clients."""
+"""Benchmarks from a Hub on loopback through the real clients, and from a folder laid out so."""
 
 from __future__ import annotations
 
@@ -9,11 +9,17 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 from tests.runs import cli
 from tests.vtdata.decontam.fake_hub import NEWEST, fake_hub
-from vtdata.decontam.benchmarks import Registry
+from vtdata.decontam.benchmarks import Registry, load
+from vtdata.errors import ConfigError, InfraError
 
+ROWS = [
+    {"id": "a", "question": "How many cups?", "answer": "3"},
+    {"id": "b", "question": "How many plates?", "answer": "4"},
+]
 CARD = b"""---
 configs:
 - config_name: default
@@ -22,6 +28,13 @@ configs:
     path: data/train-*
 ---
 """
+
+
+@pytest.fixture(autouse=True)
+def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No registry and no stand-ins of this machine."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.delenv("VTDATA_BENCHMARKS", raising=False)
 
 
 def call(folder: Path, hub: str, *arguments: str, offline: bool = False) -> Any:
@@ -82,3 +95,48 @@ def test_files_of_a_repository_with_a_script(tmp_path: Path) -> None:
         assert "files test7.jsonl" in lacking.stderr
     again = call(tmp_path, hub, "show", "livecodebench-v5", "--json", offline=True)
     assert json.loads(again.stdout)["load"]["sha256"] == load["sha256"]
+
+
+def test_a_hub_that_can_not_be_reached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from huggingface_hub import constants
+
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    with pytest.raises(InfraError) as caught:
+        load("aime26", folder=tmp_path)
+    assert str(caught.value).startswith("aime26: MathArena/aime_2026 can't be fetched (")
+    assert "lay aime26.jsonl into a folder and name that with --benchmarks DIR" in str(caught.value)
+
+
+def hub_folder(folder: Path) -> Path:
+    path = folder / "hubby" / "data"
+    path.mkdir(parents=True)
+    for split, rows in (("train", ROWS[:1]), ("test", ROWS)):
+        table = pa.Table.from_pylist([{**row, "day": "2025-01-04T00:00:00"} for row in rows])
+        pq.write_table(table, path / f"{split}-00000-of-00001.parquet")
+    return path.parent
+
+
+def test_a_folder_in_the_hubs_layout(tmp_path: Path) -> None:
+    hub_folder(tmp_path)
+    found = load("./hubby", folder=tmp_path)
+    assert [(i.key, i.text) for i in found.items] == [(r["id"], r["question"]) for r in ROWS]
+    assert (found.split, found.revision, found.source) == ("test", None, "hubby")
+    again = load("./hubby", folder=tmp_path)
+    assert again.sha256 == found.sha256
+    (tmp_path / "benchmarks.yaml").write_text(
+        "mine: {hub: ./hubby, split: train, fields: [question], date_field: day}\n"
+        "files: {hub: ./hubby, files: [data/test-00000-of-00001.parquet], fields: [answer]}\n"
+        "wrong: {hub: ./hubby, split: dev}\n"
+        "none: {hub: ./hubbie}\n"
+        "field: {hub: ./hubby, fields: [frage]}\n",
+    )
+    mine = load("mine", folder=tmp_path)
+    assert [(i.text, i.date) for i in mine.items] == [(ROWS[0]["question"], "2025-01-04")]
+    assert mine.sha256 != found.sha256
+    assert [i.text for i in load("files", folder=tmp_path).items] == ["3", "4"]
+    with pytest.raises(ConfigError, match=r"wrong: \./hubby can't be read .*split 'dev'"):
+        load("wrong", folder=tmp_path)
+    with pytest.raises(ConfigError, match=r"\./hubbie is no folder"):
+        load("none", folder=tmp_path)
+    with pytest.raises(ConfigError, match=r"has no 'frage'; its columns are id, question"):
+        load("field", folder=tmp_path)

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from vtdata.decontam.benchmark import Benchmark
 from vtdata.decontam.benchmarks import Registry, canonical_sha256, load
 from vtdata.decontam.benchmarks.cells import QUESTION_FIELDS, text_of
-from vtdata.errors import ConfigError, InfraError
+from vtdata.errors import ConfigError
 
 SHARED = Path(__file__).parents[4] / "shared" / "benchmarks"
 ROWS = [
@@ -347,52 +347,6 @@ def test_a_file_stands_in_for_the_hub(tmp_path: Path, monkeypatch: pytest.Monkey
         load("aime24", folder=tmp_path)
     with pytest.raises(ConfigError, match=r"--benchmarks .* is no folder"):
         load("aime24", folder=tmp_path, stand_ins=tmp_path / "none")
-
-
-def test_a_hub_that_can_not_be_reached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from huggingface_hub import constants
-
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    with pytest.raises(InfraError) as caught:
-        load("aime26", folder=tmp_path)
-    assert str(caught.value).startswith("aime26: MathArena/aime_2026 can't be fetched (")
-    assert "lay aime26.jsonl into a folder and name that with --benchmarks DIR" in str(caught.value)
-
-
-def hub_folder(folder: Path) -> Path:
-    path = folder / "hubby" / "data"
-    path.mkdir(parents=True)
-    for split, rows in (("train", ROWS[:1]), ("test", ROWS)):
-        table = pa.Table.from_pylist([{**row, "day": "2025-01-04T00:00:00"} for row in rows])
-        pq.write_table(table, path / f"{split}-00000-of-00001.parquet")
-    return path.parent
-
-
-def test_a_folder_in_the_hubs_layout(tmp_path: Path) -> None:
-    hub_folder(tmp_path)
-    found = load("./hubby", folder=tmp_path)
-    assert [(i.key, i.text) for i in found.items] == [(r["id"], r["question"]) for r in ROWS]
-    assert (found.split, found.revision, found.source) == ("test", None, "hubby")
-    again = load("./hubby", folder=tmp_path)
-    assert again.sha256 == found.sha256
-    registered(
-        tmp_path,
-        "mine: {hub: ./hubby, split: train, fields: [question], date_field: day}\n"
-        "files: {hub: ./hubby, files: [data/test-00000-of-00001.parquet], fields: [answer]}\n"
-        "wrong: {hub: ./hubby, split: dev}\n"
-        "none: {hub: ./hubbie}\n"
-        "field: {hub: ./hubby, fields: [frage]}\n",
-    )
-    mine = load("mine", folder=tmp_path)
-    assert [(i.text, i.date) for i in mine.items] == [(ROWS[0]["question"], "2025-01-04")]
-    assert mine.sha256 != found.sha256
-    assert [i.text for i in load("files", folder=tmp_path).items] == ["3", "4"]
-    with pytest.raises(ConfigError, match=r"wrong: \./hubby can't be read .*split 'dev'"):
-        load("wrong", folder=tmp_path)
-    with pytest.raises(ConfigError, match=r"\./hubbie is no folder"):
-        load("none", folder=tmp_path)
-    with pytest.raises(ConfigError, match=r"has no 'frage'; its columns are id, question"):
-        load("field", folder=tmp_path)
 
 
 REAL = {
