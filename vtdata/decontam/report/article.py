@@ -21,6 +21,8 @@ _NAMES = {
     "n_shared": "n-grams shared",
     "n_grams": "n-grams of the item",
     "n_tokens": "words of the item",
+    "n_equal": "pieces equal",
+    "n_pieces": "pieces of the item",
     "similarity": "similarity of prompts",
 }
 _TAGS = {
@@ -144,7 +146,8 @@ def _more(hit: Mapping[str, Any]) -> str:
     papers = [("sha256 of the item", hit["item_hash"]), ("sha256", hit["bench_sha256"])]
     papers += [(name, hit[f"bench_{name}"]) for name in ("revision", "license")]
     known = "".join(f"<li>{name} {shown(value)}</li>" for name, value in papers if value)
-    summary = f"{plural(len(hit['others']), 'other item')}, {plural(len(grams), 'shared n-gram')}"
+    listing = "" if hit["grams"] is None else f", {plural(len(grams), 'shared n-gram')}"
+    summary = f"{plural(len(hit['others']), 'other item')}{listing}"
     return (
         f"<details><summary>{summary}, source of the benchmark</summary>\n"
         f"<h4>Other items in this text</h4><ul>{others or '<li>none</li>'}</ul>\n"
