@@ -15,7 +15,7 @@ from itertools import pairwise
 
 from rapidfuzz.distance import Indel
 
-from vtdata.decontam.normal.phrases import weights
+from vtdata.decontam.normal.phrases import void
 
 VERSION = 1
 """Raised whenever the same two texts could fit otherwise; part of each profile's hash."""
@@ -50,16 +50,25 @@ class Pieces:
         return sum(self.weight)
 
 
-def pieces(tokens: Sequence[str]) -> Pieces:
-    """Cut tokens into runs of digits and of other signs; what is no evidence is left out."""
-    texts, token, weight = [], [], []
-    for place, (word, heavy) in enumerate(zip(tokens, weights(tokens), strict=True)):
+def pieces(tokens: Sequence[str], weight: Sequence[float]) -> Pieces:
+    """Cut tokens into runs of digits and of other signs; what weighs nothing is left out."""
+    cut = Pieces([], [], [])
+    for place, (word, heavy) in enumerate(zip(tokens, weight, strict=True)):
         if heavy:
             parts = [word] if word.isalpha() else _PIECE.findall(word)
-            texts += [NUMBERS.get(part, part) for part in parts]
-            token += [place] * len(parts)
-            weight += [heavy] * len(parts)
-    return Pieces(texts, token, weight)
+            for part in parts:
+                cut.texts.append(NUMBERS.get(part, part))
+                cut.token.append(place)
+                cut.weight.append(heavy)
+    return cut
+
+
+def text_pieces(tokens: Sequence[str]) -> Pieces:
+    """Cut the tokens of a text, whose boilerplate counts as the item's does: by the item."""
+    weight = [1.0] * len(tokens)
+    for start, end in void(tokens):
+        weight[start:end] = [0.0] * (end - start)
+    return pieces(tokens, weight)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +89,8 @@ class Fit:
     """Most pieces in a row that are equal on both sides."""
     numbers_changed: int
     numbers_same: int
+    pieces: tuple[int, int]
+    """The pieces of the text that were aligned: first, and behind the last."""
     span: tuple[int, int]
     item_span: tuple[int, int]
 
@@ -113,6 +124,7 @@ def fit(item: Pieces, text: Pieces) -> Fit | None:
         run=max(end - start for start, end, _ in chain),
         numbers_changed=changed,
         numbers_same=same,
+        pieces=(text_first, text_last),
         span=(text.token[text_first], text.token[text_last - 1] + 1),
         item_span=(item.token[first], item.token[last - 1] + 1),
     )

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,8 @@ class Entry:
     bench: str
     item: Item
     tokens: list[Token]
+    weight: list[float]
+    """Of each token."""
     pieces: Pieces
     """For alignment."""
     grams: list[Gram]
@@ -62,8 +65,8 @@ def _entry(bench: str, item: Item, profile: Profile) -> Entry:
         if all(weight[place : place + profile.n]):
             grams.setdefault(tuple(words[place : place + profile.n]), place)
     evidence = [word for word, heavy in zip(words, weight, strict=True) if heavy]
-    cut = pieces(words) if profile.aligns else Pieces([], [], [])
-    return Entry(bench, item, found, cut, list(grams), list(grams.values()), evidence)
+    cut = pieces(words, weight) if profile.aligns else Pieces([], [], [])
+    return Entry(bench, item, found, weight, cut, list(grams), list(grams.values()), evidence)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,35 +92,39 @@ def postings(found: Sequence[Entry], profile: Profile) -> Postings:
     into a corpus weighs no less for it.
     """
     numbers: dict[Gram, int] = {}
-    rows: list[tuple[int, int, int, float]] = []
-    total = np.zeros(len(found))
     df: dict[str, Counter[Gram]] = {}
-    sizes: Counter[str] = Counter()
     for entry in found:
         df.setdefault(entry.bench, Counter()).update(entry.grams)
-        sizes[entry.bench] += 1
+    sizes = Counter(entry.bench for entry in found)
+    gram, entry_of, place, weight = [], [], [], []
     for number, entry in enumerate(found):
-        words = weights([token.text for token in entry.tokens])
-        size = sizes[entry.bench]
-        for gram, place in zip(entry.grams, entry.places, strict=True):
-            weight = 1.0
-            if profile.aligns:
-                rare = math.log((size + 1) / df[entry.bench][gram]) / math.log(size + 1)
-                weight = rare * sum(words[place : place + profile.n]) / profile.n
-            rows.append((numbers.setdefault(gram, len(numbers)), number, place, weight))
-            total[number] += weight
-    rows.sort(key=lambda row: row[:2])
-    gram, entry_of, place, weight = (
-        (np.array(column) for column in zip(*rows, strict=True)) if rows else [np.zeros(0)] * 4
-    )
+        gram += [numbers.setdefault(own, len(numbers)) for own in entry.grams]
+        entry_of += [number] * len(entry.grams)
+        place += entry.places
+        if profile.aligns:
+            weight += _weights(entry, df[entry.bench], sizes[entry.bench], profile.n)
+        else:
+            weight += [1.0] * len(entry.grams)
+    order = np.argsort(np.array(gram, np.int64), kind="stable")
+    of = np.array(entry_of, np.int64)
+    heavy = np.array(weight, np.float64)
     return Postings(
         list(numbers),
-        np.searchsorted(gram, np.arange(len(numbers) + 1)).astype(np.int64),
-        entry_of.astype(np.int64),
-        place.astype(np.int64),
-        weight.astype(np.float64),
-        total,
+        np.searchsorted(np.array(gram, np.int64)[order], np.arange(len(numbers) + 1)),
+        of[order],
+        np.array(place, np.int64)[order],
+        heavy[order],
+        np.bincount(of, heavy, len(found)),
     )
+
+
+def _weights(entry: Entry, df: Counter[Gram], size: int, n: int) -> list[float]:
+    whole = math.log(size + 1)
+    before = [0.0, *accumulate(entry.weight)]
+    return [
+        (1 - math.log(df[gram]) / whole) * (before[place + n] - before[place]) / n
+        for gram, place in zip(entry.grams, entry.places, strict=True)
+    ]
 
 
 def shorts(

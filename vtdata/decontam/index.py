@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from rapidfuzz.distance import Indel, LCSseq
 
-from vtdata.decontam.align import Fit, fit, pieces
+from vtdata.decontam.align import fit, text_pieces
 from vtdata.decontam.benchmark import Benchmark
 from vtdata.decontam.candidate import CANDIDATE
 from vtdata.decontam.entries import Entry, Postings, entries, postings, shorts
 from vtdata.decontam.kernel import Grams, Hits
+from vtdata.decontam.kernel.tables import hash_word
+from vtdata.decontam.normal import latex
 from vtdata.decontam.normal.phrases import weights
 from vtdata.decontam.normal.tokens import Token, tokens
 from vtdata.decontam.profile import Profile
 from vtdata.decontam.suspect import Suspects
-from vtdata.decontam.traced import masked, masked_words, traced
+from vtdata.decontam.traced import Traced, alike, alike_words, traced
 from vtdata.decontam.windows import Windows, windows
 from vtdata.errors import ConfigError
 
@@ -46,10 +49,14 @@ class Part:
     """Its first byte in the text."""
     goes_on: bool
 
-    def words(self, form: str) -> list[Token]:
-        """Its words, without those that may have been cut."""
-        found = tokens(self.raw, form)
-        return found[int(self.start > 0) : len(found) - int(self.goes_on)]
+    def words(self, found: Traced, own: slice, form: str) -> list[Token]:
+        """The words of some rows, without reading all of them again where that is plain."""
+        spans = zip(found.start[own].tolist(), found.end[own].tolist(), strict=True)
+        if self.raw.isascii() and form == "evidence":
+            text = self.raw.decode().lower()
+            return [Token(latex.letter(text[a:b]), a, b) for a, b in spans]
+        known = {(token.start, token.end): token for token in tokens(self.raw, form)}
+        return [known[span] for span in spans]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +69,8 @@ class Index:
     postings: Postings
     short_of: list[list[int]]
     """The entries of each short text of ``grams``."""
-    masked: list[list[int]]
-    """The words of each entry as ``traced.masked`` has them."""
+    alike: list[list[int]]
+    """The words of each entry as ``traced.alike`` has them."""
     suspects: Suspects | None
 
     @property
@@ -106,23 +113,27 @@ class Index:
             yield from rows
             return
         around = [self._around(texts, row) for row in rows]
-        for row, part in self._promising(rows, around):
-            words = part.words(self.profile.form)
-            beside = fit(self.found[row["entry"]].pieces, pieces([word.text for word in words]))
-            if beside is not None:
-                yield {**row, **self._fitted(row["entry"], beside, words, part.start)}
+        for row, part, words in self._promising(rows, around):
+            aligned = self._aligned(self.found[row["entry"]], words, part.start)
+            if aligned is not None:
+                yield {**row, **aligned}
 
     def _promising(
         self, rows: list[dict[str, Any]], around: list[Part]
-    ) -> Iterator[tuple[dict[str, Any], Part]]:
+    ) -> Iterator[tuple[dict[str, Any], Part, list[Token]]]:
         """Leave out what no alignment can save, by the longest common subsequence of words."""
-        raw = pa.array([part.raw for part in around], pa.binary())
-        words = masked(traced(self.grams, raw), len(around))
-        for row, part, own in zip(rows, around, words, strict=True):
-            entry = self.masked[row["entry"]]
+        all_words = traced(self.grams, pa.array([part.raw for part in around], pa.binary()))
+        same = alike(all_words)
+        borders = np.searchsorted(all_words.text, np.arange(len(around) + 1)).tolist()
+        for row, part, (low, high) in zip(rows, around, pairwise(borders), strict=True):
+            own = slice(low + (part.start > 0), max(low, high - part.goes_on))
+            entry = self.alike[row["entry"]]
             least = WORTH_SHARE * len(entry)
-            if row["n_shared"] >= WORTH_GRAMS or LCSseq.similarity(entry, own) >= least:
-                yield row, part
+            if (
+                row["n_shared"] >= WORTH_GRAMS
+                or LCSseq.similarity(entry, same[own].tolist()) >= least
+            ):
+                yield row, part, part.words(all_words, own, self.profile.form)
 
     def _limits(self) -> np.ndarray:
         """Most tokens of a window by entry: half as many again as the item has, and 20. Ours."""
@@ -156,19 +167,20 @@ class Index:
         start, end = max(0, row["start"] - reach), min(whole.size, row["end"] + reach)
         return Part(whole.slice(start, end - start).to_pybytes(), start, end < whole.size)
 
-    def _fitted(self, number: int, beside: Fit, words: list[Token], start: int) -> dict[str, Any]:
-        entry = self.found[number]
+    def _aligned(self, entry: Entry, words: list[Token], start: int) -> dict[str, Any] | None:
+        """Lay an item beside words that begin at a byte of the text."""
+        cut = text_pieces([word.text for word in words])
+        beside = fit(entry.pieces, cut)
+        if beside is None:
+            return None
         first, last = words[beside.span[0]], words[beside.span[1] - 1]
         item_first, item_last = (
-            entry.tokens[beside.item_span[0]],
-            entry.tokens[beside.item_span[1] - 1],
+            entry.tokens[n] for n in (beside.item_span[0], beside.item_span[1] - 1)
         )
-        open_ = not beside.numbers_changed and self.profile.glued_share <= beside.share < 1.0
         characters = None
-        if open_ and beside.share < self.profile.near_share:
+        if self.profile.glued_share <= beside.share < self.profile.near_share:
             characters = Indel.normalized_similarity(
-                "".join(entry.pieces.texts),
-                "".join(pieces([w.text for w in words[slice(*beside.span)]]).texts),
+                "".join(entry.pieces.texts), "".join(cut.texts[slice(*beside.pieces)])
             )
         return {
             "start": start + first.start,
@@ -255,5 +267,6 @@ def build(benchmarks: Sequence[Benchmark], profile: Profile) -> Index:
     lines, short_of = shorts(found, profile)
     grams = Grams.compile(lists.grams, lines, profile.form, profile.n)
     suspects = Suspects.of(found, profile) if profile.aligns else None
-    alike = [masked_words(entry.evidence) for entry in found]
-    return Index(profile, found, grams, lists, short_of, alike, suspects)
+    hashes = {word: hash_word(word) for entry in found for word in entry.evidence}
+    same = [alike_words(entry.evidence, hashes) for entry in found]
+    return Index(profile, found, grams, lists, short_of, same, suspects)

@@ -74,13 +74,13 @@ class Suspects:
         bench_of = np.array([names.index(entry.bench) for entry in found], np.int64)
         bags = [Counter(NUMBERS.get(word, word) for word in entry.evidence) for entry in found]
         words = sorted({word for bag in bags for word in bag})
-        order = sorted(range(len(words)), key=lambda number: hash_word(words[number]))
-        number_of = {words[old]: new for new, old in enumerate(order)}
+        hashed = sorted((hash_word(word), word) for word in words)
+        number_of = {word: number for number, (_, word) in enumerate(hashed)}
         postings: list[tuple[int, int, float]] = []
         known: list[tuple[int, int, float]] = []
         unknown = []
-        for number, name in enumerate(names):
-            own = [e for e, entry in enumerate(found) if entry.bench == name]
+        for number in range(len(names)):
+            own = np.flatnonzero(bench_of == number).tolist()
             df = Counter(word for e in own for word in bags[e])
             idf = {word: _idf(len(own), count) for word, count in df.items()}
             unknown.append(_idf(len(own), 0) ** 2)
@@ -95,7 +95,7 @@ class Suspects:
                 ]
         first, entry, weight = _rows(postings, len(words))
         bench_first, bench, less = _rows(known, len(words))
-        keys = np.array([hash_word(words[old]) for old in order], np.uint64)
+        keys = np.array([key for key, _ in hashed], np.uint64)
         return cls(
             keys, first, entry, weight, bench_first, bench, less, np.array(unknown), bench_of,
             _sets(found), FLOOR * profile.suspect_similarity,
@@ -133,15 +133,20 @@ class Suspects:
         sizes = np.diff(borders)
         wide = np.bincount(all_words.text, all_words.is_wide, len(sizes)) > _IDEOGRAPHS * sizes
         is_number = all_words.is_number | NUMBER_WORDS.has(all_words.hash)
-        found = []
-        for text in np.unique(all_words.text[is_number]).tolist():
-            own = slice(borders[text], borders[text + 1])
-            numbers = words[own][is_number[own]]
-            if len(numbers) < LEAST_NUMBERS:
-                continue
-            key = int(np.bitwise_xor.reduce(np.unique(numbers)))
-            found += [(text, entry) for entry in self.sets.get((key, not wide[text]), ())]
-        return found
+        text, number = all_words.text[is_number], words[is_number]
+        order = np.lexsort((number, text))
+        text, number = text[order], number[order]
+        new = np.append(True, (text[1:] != text[:-1]) | (number[1:] != number[:-1]))[: len(text)]
+        text, number = text[new], number[new]
+        first = np.flatnonzero(np.diff(text, prepend=-1))
+        count = np.diff(first, append=len(text))
+        keys = np.bitwise_xor.reduceat(number, first) if len(text) else number
+        many = count >= LEAST_NUMBERS
+        return [
+            (own, entry)
+            for own, key in zip(text[first[many]].tolist(), keys[many].tolist(), strict=True)
+            for entry in self.sets.get((key, not wide[own]), ())
+        ]
 
 
 def similar(

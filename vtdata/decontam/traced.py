@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +21,9 @@ class Traced:
     """One row for each word, by (text, place)."""
 
     text: NDArray[np.int64]
+    start: NDArray[np.int64]
+    """First byte in the text."""
+    end: NDArray[np.int64]
     hash: NDArray[np.uint64]
     is_number: NDArray[np.bool_]
     """Whether it begins with a digit of ASCII."""
@@ -43,6 +45,8 @@ def traced(grams: Grams, texts: pa.Array) -> Traced:
     text, start, end = rows[:, :3].T
     return Traced(
         text,
+        start,
+        end,
         rows[:, 3].view(np.uint64) if rows.flags.c_contiguous else rows[:, 3].astype(np.uint64),
         (first >= ord("0")) & (first <= ord("9")),
         (first >= 0xE3) & (end - start == 3),
@@ -95,14 +99,12 @@ class NumberWords:
 NUMBER_WORDS = NumberWords()
 
 
-def masked(found: Traced, num_texts: int) -> list[list[int]]:
-    """Return the words of each text as hashes, all numbers alike (0)."""
+def alike(found: Traced) -> NDArray[np.uint64]:
+    """Return the words as hashes, all numbers alike (0)."""
     number = found.is_number | NUMBER_WORDS.has(found.hash)
-    words = np.where(number, np.uint64(0), found.hash)
-    borders = np.searchsorted(found.text, np.arange(num_texts + 1))
-    return [words[low:high].tolist() for low, high in itertools.pairwise(borders)]
+    return np.where(number, np.uint64(0), found.hash)
 
 
-def masked_words(words: Iterable[str]) -> list[int]:
+def alike_words(words: Iterable[str], hashes: Mapping[str, int]) -> list[int]:
     """Return the same for normalized words."""
-    return [0 if w[0] in "0123456789" or w in NUMBERS else hash_word(w) for w in words]
+    return [0 if w[0] in "0123456789" or w in NUMBERS else hashes[w] for w in words]

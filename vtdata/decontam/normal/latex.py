@@ -81,4 +81,9 @@ def said(name: str, *, command: bool) -> str | None:
     """
     if name in BLOCKS or (name in SILENT and (command or name not in ENGLISH)):
         return None
-    return GREEK.get(name) or SIGNS.get(name) or name
+    return letter(name)
+
+
+def letter(word: str) -> str:
+    """What a word that is a token is called, where it is the name of a letter or a synonym."""
+    return GREEK.get(word) or SIGNS.get(word) or word
