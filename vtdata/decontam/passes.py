@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from vtdata.decontam.benchmark import Benchmark
-from vtdata.decontam.digests import Stamp, changed, stamp
-from vtdata.decontam.engine import Engine, Index, Profile, bench_key
+from vtdata.decontam.crew import Pace, Task, share
+from vtdata.decontam.digests import Stamp, stamp
+from vtdata.decontam.engine import Engine, Profile, bench_key
 from vtdata.decontam.inputs import Field, Shard, Side, Unit
 from vtdata.decontam.store import Shelf, Store
-from vtdata.decontam.sweep import Job, sweep
+from vtdata.decontam.sweep import Job
 
 BOTH: tuple[Side, ...] = ("prompt", "response")
 PROMPTS: tuple[Side, ...] = ("prompt",)
@@ -44,23 +43,6 @@ class Work:
     held: Held
     unit: Unit
     keys: frozenset[str]
-
-
-@dataclass(slots=True)
-class Pace:
-    """How far the passes are; ``said`` is called with each change."""
-
-    total: int
-    said: Callable[[int, int], None] = lambda _done, _total: None
-    done: int = 0
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def tick(self, num_bytes: int) -> None:
-        """Take note of bytes that were scanned."""
-        with self._lock:
-            self.done += num_bytes
-            done = self.done
-        self.said(min(done, self.total), self.total)
 
 
 @dataclass(slots=True)
@@ -119,37 +101,22 @@ def scan(
     pace = Pace(sum(item.unit.size for item in work), said)
     for keys, items in groups.items():
         lacking = {key: bench for key, bench in by_key.items() if key in keys}
-        index = engine.build(list(lacking.values()), profile)
         names = {key: bench.name for key, bench in lacking.items()}
-        _share(items, index, names, workers, pace)
+        share(
+            [(_task(item, names), item.held.shelf.learn) for item in items],
+            engine.build,
+            list(lacking.values()),
+            profile,
+            workers=workers,
+            size=sum(item.unit.size for item in items),
+            pace=pace,
+        )
     for one in {id(item.held): item.held for item in work}.values():
         one.shelf.join(len(one.units))
     return Passed(len(work), pace.done, time.monotonic() - began)
 
 
-def _share(
-    items: Sequence[Work], index: Index, names: Mapping[str, str], workers: int, pace: Pace
-) -> None:
-    """Give the units to threads; the first that fails ends the others at their next batch."""
-    stop = threading.Event()
-    with ThreadPoolExecutor(workers, thread_name_prefix="vtdata-scan") as pool:
-        waiting = {pool.submit(_one, item, index, names, stop, pace) for item in items}
-        try:
-            while waiting:
-                done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-                for future in done:
-                    future.result()
-        finally:
-            stop.set()
-            pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _one(
-    item: Work, index: Index, names: Mapping[str, str], stop: threading.Event, pace: Pace
-) -> None:
+def _task(item: Work, names: Mapping[str, str]) -> Task:
     held = item.held
     job = Job(held.shard, held.digest, item.unit, held.fields, held.sides)
-    found = sweep(job, index, stop, pace.tick)
-    if held.shard.path is not None and stamp(held.shard.path) != held.stamp:
-        raise changed(held.shard)
-    held.shelf.add(item.unit.number, names, found)
+    return Task(job, held.shelf.folder, held.shelf.profile, names, held.stamp)

@@ -109,7 +109,7 @@ class Shelf:
     """All that a store has of one shard, one set of columns and one profile."""
 
     def __init__(self, folder: Path, profile: str) -> None:
-        self._folder, self._profile = folder, profile
+        self.folder, self.profile = folder, profile
         self._entries: list[_Entry] = []
         if folder.is_dir():
             for path in folder.glob(".*.tmp"):
@@ -124,14 +124,11 @@ class Shelf:
         }
         return frozenset(keys) - done
 
-    def add(self, unit: int, benches: Benches, found: Found) -> None:
-        """Keep what a pass over a unit found; with this it is finished."""
-        self._folder.mkdir(parents=True, exist_ok=True)
-        _write_sample(found.sample, self._folder / f"sample-{unit:05d}.parquet")
-        name = f"unit-{unit:05d}-{self._scan(benches)}.parquet"
-        entry = _Entry(self._folder / name, unit, dict(benches), found.counts, found.bad)
-        self._write(entry, found.candidates)
-        self._entries.append(entry)
+    def learn(self, path: Path) -> None:
+        """Take note of a file that ``write_unit`` wrote into ``folder``."""
+        entry = _entry(path, self.profile)
+        if entry is not None:
+            self._entries.append(entry)
 
     def join(self, num_units: int) -> None:
         """Put files of units together, once every unit was scanned for the same benchmarks.
@@ -152,9 +149,9 @@ class Shelf:
                 if entries:
                     counts.add(entries[0].counts)
                     bad += entries[0].bad
-            path = self._folder / f"all-{self._scan(names)}.parquet"
+            path = self.folder / f"all-{_scan(self.profile, names)}.parquet"
             whole = _Entry(path, None, names, counts, bad)
-            self._write(whole, in_order(pa.concat_tables(tables)))
+            _write(whole, self.profile, in_order(pa.concat_tables(tables)))
             self._entries.append(whole)
         self._join_samples(num_units)
         for entry in parts:
@@ -179,32 +176,44 @@ class Shelf:
 
     def sample(self) -> pa.Table:
         """Return texts of the shard, lowest rank first."""
-        paths = sorted(self._folder.glob("sample*.parquet")) if self._folder.is_dir() else []
+        paths = sorted(self.folder.glob("sample*.parquet")) if self.folder.is_dir() else []
         return lowest([_read_table(path).cast(SAMPLED) for path in paths])
 
     def _join_samples(self, num_units: int) -> None:
-        paths = [self._folder / f"sample-{unit:05d}.parquet" for unit in range(num_units)]
+        paths = [self.folder / f"sample-{unit:05d}.parquet" for unit in range(num_units)]
         if all(path.is_file() for path in paths):
             tables = [_read_table(path).cast(SAMPLED) for path in paths]
-            _write_sample(lowest(tables), self._folder / "sample.parquet")
+            _write_sample(lowest(tables), self.folder / "sample.parquet")
             for path in paths:
                 path.unlink()
 
-    def _scan(self, benches: Benches) -> str:
-        return _hash([self._profile, sorted(benches)])[:16]
 
-    def _write(self, entry: _Entry, candidates: pa.Table) -> None:
-        about = {
-            "version": STORE_VERSION,
-            "profile": self._profile,
-            "unit": entry.unit,
-            "benches": entry.benches,
-            "counts": asdict(entry.counts),
-            "bad": [asdict(bad) for bad in entry.bad],
-        }
-        schema = STORED.with_metadata({_KEY: json.dumps(about, sort_keys=True).encode()})
-        with replacing(entry.path) as file:
-            pq.write_table(candidates.cast(schema), file, compression="zstd")
+def write_unit(folder: Path, profile: str, unit: int, benches: Benches, found: Found) -> Path:
+    """Keep what a pass over a unit found, and return the file; with it the unit is finished."""
+    folder.mkdir(parents=True, exist_ok=True)
+    _write_sample(found.sample, folder / f"sample-{unit:05d}.parquet")
+    name = f"unit-{unit:05d}-{_scan(profile, benches)}.parquet"
+    entry = _Entry(folder / name, unit, dict(benches), found.counts, found.bad)
+    _write(entry, profile, found.candidates)
+    return entry.path
+
+
+def _scan(profile: str, benches: Benches) -> str:
+    return _hash([profile, sorted(benches)])[:16]
+
+
+def _write(entry: _Entry, profile: str, candidates: pa.Table) -> None:
+    about = {
+        "version": STORE_VERSION,
+        "profile": profile,
+        "unit": entry.unit,
+        "benches": entry.benches,
+        "counts": asdict(entry.counts),
+        "bad": [asdict(bad) for bad in entry.bad],
+    }
+    schema = STORED.with_metadata({_KEY: json.dumps(about, sort_keys=True).encode()})
+    with replacing(entry.path) as file:
+        pq.write_table(candidates.cast(schema), file, compression="zstd")
 
 
 def _entry(path: Path, profile: str) -> _Entry | None:

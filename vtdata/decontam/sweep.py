@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import islice
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -68,7 +68,13 @@ class Job:
     sides: tuple[Side, ...]
 
 
-def sweep(job: Job, index: Index, stop: threading.Event, tick: Callable[[int], None]) -> Found:
+class Stop(Protocol):
+    """An event of threads or of processes."""
+
+    def is_set(self) -> bool: ...
+
+
+def sweep(job: Job, index: Index, stop: Stop, tick: Callable[[int], None]) -> Found:
     """Scan one unit.
 
     Args:
