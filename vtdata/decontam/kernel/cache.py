@@ -10,13 +10,14 @@ from __future__ import annotations
 import os
 import platform
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from functools import cache
 from hashlib import sha256
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 _SOURCES = (
     ("vtdata.decontam.kernel", "compiled.py"),
@@ -52,12 +53,12 @@ def is_warm() -> bool:
 
 
 @contextmanager
-def cached_by_content() -> Iterator[None]:
+def cached_by_content() -> Generator[None]:
     """Functions that numba caches, declared in here, use our folder; others aren't affected."""
-    from numba import config
+    import numba
 
-    before = config.CACHE_DIR
-    config.CACHE_DIR = str(folder())
+    config: Any = numba.config  # it has its settings from a list, which no checker sees
+    before, config.CACHE_DIR = config.CACHE_DIR, str(folder())
     try:
         yield
     finally:

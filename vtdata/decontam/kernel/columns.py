@@ -1,4 +1,4 @@
-"""Texts of an Arrow array as the scan reads them: one buffer, and where each text begins and ends."""
+"""Texts of an Arrow array as the scan reads them: a buffer, and where each begins and ends."""
 
 from __future__ import annotations
 

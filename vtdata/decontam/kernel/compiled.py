@@ -7,13 +7,13 @@ runs of letters and digits, hashed eight bytes at a time. What a piece next to o
 belongs to is found one character at a time, until the text is ASCII again. All of it lies in this
 one file, since the cache of compiled code knows a function by the file it is in.
 
-A table is (bits, keys, first, values, shifts); see `tables.Table`. Wherever 64 bytes are read at
-once, the buffer must have 80 bytes more than the text.
+A place is an address, as is all memory: numba counts references to arrays in every function that
+is handed some, which takes longer than the scan, and longer to compile.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
@@ -33,57 +33,135 @@ from vtdata.decontam.normal.characters import (
     WORD,
 )
 
-_U0, _U1, _U2, _U6, _U32, _U63, _U64 = (np.uint64(n) for n in (0, 1, 2, 6, 32, 63, 64))
+_U0, _U1, _U6, _U32, _U63, _U64 = (np.uint64(n) for n in (0, 1, 6, 32, 63, 64))
 _ONES = np.uint64(0xFFFFFFFFFFFFFFFF)
 _LOWER = np.uint64(0x2020202020202020)
 _SEED, _MIX_1, _MIX_2 = np.uint64(SEED), np.uint64(MIX_1), np.uint64(MIX_2)
-_SILENT, _FRACTION = np.uint64(0), np.uint64(FRACTION)
+_FRACTION = np.uint64(FRACTION)
 
 PIECES, TOKENS = 1024, 8192
-"""Room for pieces between two flushes, and for tokens; a piece becomes four tokens at most."""
+"""Room for pieces and tokens, between two flushes; a piece becomes four tokens at most."""
+
+HIT, SHORT, TRACE = 5, 7, 4
+"""Numbers in a row of n-grams (text, token, start, end, n-gram), of short items (text, token,
+start, end, short, ends_line, ends_text) and of tokens (text, start, end, hash)."""
 
 _FULL = TOKENS - 4 * (PIECES + 64) - 64
+
+
+class Lookup(NamedTuple):
+    """A `tables.Table`: where its columns are."""
+
+    bits: int
+    keys: int
+    first: int
+    values: int
+    bits_shift: int
+    first_shift: int
+
+
+class Memory(NamedTuple):
+    """Where all columns are."""
+
+    begins: int
+    """Of the texts: addresses, int64."""
+    ends: int
+    """80 bytes behind each can be read."""
+    counts: int
+    """int64, tokens of each text."""
+    hits: int
+    """Rows of int64."""
+    shorts: int
+    traced: int
+    piece_starts: int
+    """int64: address * 4 + 2 if it is the first piece of its line + 1 if it begins a token (paper)
+    or stands behind a backslash (evidence)."""
+    piece_ends: int
+    hashes: int
+    starts: int
+    """Addresses of tokens, int64."""
+    ends_of: int
+    lines: int
+    """int64: the tokens that are the first of their line."""
+    passing: int
+    """int64: tokens where an n-gram begins that passed the filter."""
+    keys: int
+    """Their n-grams' hashes."""
+    state: int
+    """int64: tokens, lines, whether a line border comes before the next token."""
+    pages: int
+    entries: int
+    pool: int
+
 
 _emitted: Any = intrinsic
 """numba's own annotation of `intrinsic` takes the context for an argument of the call."""
 
-# ------------------------------------------------------------------ reading many bytes at once
+# ------------------------------------------------------------------ memory
+
+
+def _reader(bits: int, result: Any) -> Any:
+    """A function: the number at an address, the first byte lowest."""
+
+    @_emitted
+    def read(context: Any, address: Any) -> Any:
+        def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            kind = ir.IntType(bits)
+            value = builder.load(builder.inttoptr(args[0], kind.as_pointer()), align=1)
+            return value if bits == 64 else builder.zext(value, ir.IntType(64))
+
+        return result(types.int64), code
+
+    return read
+
+
+_byte = _reader(8, types.int64)
+_two = _reader(16, types.int64)
+_four = _reader(32, types.int64)
+_long = _reader(64, types.int64)
+_eight = _reader(64, types.uint64)
 
 
 @_emitted
-def _load8(context: Any, array: Any, index: Any) -> Any:
-    """Eight bytes from anywhere, the first one lowest."""
+def _write(context: Any, address: Any, value: Any) -> Any:
+    """Put eight bytes at an address."""
 
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.load(_pointer(context, builder, signature, args, ir.IntType(64)), align=1)
+        builder.store(args[1], builder.inttoptr(args[0], args[1].type.as_pointer()), align=1)
+        return context.get_dummy_value()
 
-    return types.uint64(array, types.int64), code
+    return types.void(types.int64, value), code
 
 
-def _pointer(context: Any, builder: Any, signature: Any, args: Any, kind: Any) -> Any:
-    array = context.make_array(signature.args[0])(context, builder, args[0])
-    return builder.bitcast(builder.gep(array.data, [args[1]]), kind.as_pointer())
+@njit
+def _at(column, place):
+    return _long(column + 8 * place)
+
+
+@njit
+def _set(column, place, value):
+    _write(column + 8 * place, np.int64(value))
 
 
 def _bytes_between(low: int, high: int, flip: int = 0) -> Any:
     """A function: the set of those of 64 bytes that lie between two, once some bits are set."""
 
     @_emitted
-    def found(context: Any, array: Any, index: Any) -> Any:
+    def found(context: Any, address: Any) -> Any:
         wide = ir.VectorType(ir.IntType(8), 64)
 
         def all_of(byte: int) -> Any:
             return ir.Constant(wide, [byte] * 64)
 
         def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            read = builder.load(_pointer(context, builder, signature, args, wide), align=1)
+            read = builder.load(builder.inttoptr(args[0], wide.as_pointer()), align=1)
             if flip:
                 read = builder.or_(read, all_of(flip))
             above = builder.sub(read, all_of(low))
             inside = builder.icmp_unsigned("<=", above, all_of(high - low))
             return builder.bitcast(inside, ir.IntType(64))
 
-        return types.uint64(array, types.int64), code
+        return types.uint64(types.int64), code
 
     return found
 
@@ -108,7 +186,7 @@ def _lowest(context: Any, value: Any) -> Any:
     return types.int64(types.uint64), code
 
 
-@njit(inline="always")
+@njit
 def _below(count):
     """The lowest bits, `count` of them, 0 to 64."""
     return (_U1 << np.uint64(count)) - _U1 if count < 64 else _ONES
@@ -123,9 +201,9 @@ def _after(starts, borders, carry):
     gaps = ~starts
     total = gaps + borders
     over = total < gaps
-    sum_ = total + carry
-    over |= sum_ < total
-    return sum_ & starts, _U1 if over else _U0
+    total += carry
+    over |= total < carry
+    return total & starts, _U1 if over else _U0
 
 
 # ------------------------------------------------------------------ hashes
@@ -140,14 +218,13 @@ def _mixed(value):
 
 
 @njit
-def _hash_ascii(data, start, end):
+def _hash_ascii(start, end):
     """The hash of a run of ASCII letters and digits; the case doesn't matter."""
     state = _SEED
     while end - start > 8:
-        state = _mixed(state ^ (_load8(data, start) | _LOWER))
+        state = _mixed(state ^ (_eight(start) | _LOWER))
         start += 8
-    rest = (_load8(data, start) | _LOWER) & (_ONES >> np.uint64(64 - 8 * (end - start)))
-    return _mixed(state ^ rest)
+    return _mixed(state ^ ((_eight(start) | _LOWER) & (_ONES >> np.uint64(64 - 8 * (end - start)))))
 
 
 @njit
@@ -163,34 +240,40 @@ def _push(state, word, held, value, count):
 
 
 @njit
-def _hashed(state, word, held, total):
-    """The hash of all that was pushed, `total` bytes."""
-    return _mixed(state ^ word) if held > 0 or total == 0 else state
+def _hashed(state, word, held):
+    """The hash of all that was pushed."""
+    return _mixed(state ^ word) if held > 0 else state
 
 
 @njit
-def _push_ascii(data, start, end, state, word, held):
+def _push_ascii(start, end, state, word, held):
     while start < end:
         count = min(8, end - start)
-        value = (_load8(data, start) | _LOWER) & (_ONES >> np.uint64(64 - 8 * count))
+        value = (_eight(start) | _LOWER) & (_ONES >> np.uint64(64 - 8 * count))
         state, word, held = _push(state, word, held, value, count)
         start += count
     return state, word, held
 
 
 @njit
-def _passes(table, key):
-    place = key >> table[4][0]
-    return (table[0][place >> _U6] >> (place & _U63)) & _U1 != _U0
+def _bit(lookup, key):
+    """1 where a key passes the filter, 0 where it can't be among the keys."""
+    place = np.int64(key >> np.uint64(lookup.bits_shift))
+    return (_eight(lookup.bits + (place >> 6) * 8) >> np.uint64(place & 63)) & _U1
 
 
 @njit
-def _find(table, key):
+def _passes(lookup, key):
+    return _bit(lookup, key) != _U0
+
+
+@njit
+def _find(lookup, key):
     """A key's place among the keys, or -1; the filter isn't asked."""
-    bucket = key >> table[4][1]
-    for place in range(table[2][bucket], table[2][bucket + _U1]):
-        if table[1][place] == key:
-            return np.int64(place)
+    bucket = lookup.first + 4 * np.int64(key >> np.uint64(lookup.first_shift))
+    for place in range(_four(bucket), _four(bucket + 4)):
+        if _eight(lookup.keys + 8 * place) == key:
+            return place
     return np.int64(-1)
 
 
@@ -198,99 +281,97 @@ def _find(table, key):
 
 
 @njit
-def _pieces(data, text, position, end, paper, starts, ends):
+def _pieces(memory, text, position, end, paper):
     """Find the pieces from a place on, up to another character than ASCII, or until it's enough.
 
-    A start is the place * 4 + 2 if it is the first piece of its line + 1 if it begins a token
-    (paper) or stands behind a backslash (evidence).
-
     Returns:
-        Pieces; where to go on; the place of the character that isn't ASCII, or -1; whether a line
+        Pieces; where to go on; the place of the character that isn't ASCII, or 0; whether a line
         border lies behind the last piece.
     """
     begin, num_starts, num_ends = position, 0, 0
-    slash = position > text and data[position - 1] == 0x5C
+    slash = position > text and _byte(position - 1) == 0x5C
     inside, mark, border = _U0, _U1 if paper or slash else _U0, _U0
-    other = np.int64(-1)
-    while position < end and num_starts < PIECES and other < 0:
+    other = np.int64(0)
+    while position < end and num_starts < PIECES and other == 0:
         size = min(np.int64(64), end - position)
         valid = _below(size)
-        foreign = _beyond_ascii(data, position) & valid
+        foreign = _beyond_ascii(position) & valid
         if foreign != _U0:
             size = _lowest(foreign)
             valid = _below(size)
             other = position + size
-        runs = (_letters(data, position) | _digits(data, position)) & valid
+        runs = (_letters(position) | _digits(position)) & valid
         edges = runs << _U1 | inside
         opened, closed = runs & ~edges, edges & ~runs
-        lines = (_line_feeds(data, position) | _returns(data, position)) & valid
+        inside = runs >> _U63
+        if other != 0:
+            closed &= valid  # a piece that touches the other character isn't over
+        lines = (_line_feeds(position) | _returns(position)) & valid
+        firsts = _U0
         if lines | border != _U0:
             firsts, border = _after(opened, lines, border)
-        else:
-            firsts = _U0
         if paper:
-            gaps = (_tabs(data, position) | _blanks(data, position)) & valid
-            marks, mark = _after(opened, gaps, mark)
+            marks, mark = _after(opened, (_tabs(position) | _blanks(position)) & valid, mark)
         else:
-            slashes = _backslashes(data, position) & valid
-            marks, mark = opened & (slashes << _U1 | mark), slashes >> _U63
-        inside = runs >> _U63
-        if other >= 0:
-            closed &= valid  # a piece that touches the other character isn't over
+            slashes = _backslashes(position) & valid
+            marks, mark = slashes << _U1 | mark, slashes >> _U63
         while opened != _U0:
             bit = _lowest(opened)
             at = np.uint64(bit)
             flags = (firsts >> at & _U1) << _U1 | (marks >> at & _U1)
-            starts[num_starts] = (position + bit) << 2 | np.int64(flags)
+            _set(memory.piece_starts, num_starts, (position + bit) << 2 | np.int64(flags))
             num_starts += 1
             opened &= opened - _U1
         while closed != _U0:
-            ends[num_ends] = position + _lowest(closed)
+            _set(memory.piece_ends, num_ends, position + _lowest(closed))
             num_ends += 1
             closed &= closed - _U1
         position += size
-    if position >= end and other < 0:
-        if num_ends < num_starts:
-            ends[num_ends] = end
-        return num_starts, end, np.int64(-1), border
+    if position >= end and other == 0:
+        _set(memory.piece_ends, num_ends, end)  # where one is still open
+        return num_starts, end, np.int64(0), border
     # What isn't over is read again from its start.
     last = num_starts - 1
     if paper:
         if mark != _U0:
             return num_starts, position, other, border
-        while starts[last] & 1 == 0:
+        while _at(memory.piece_starts, last) & 1 == 0:
             last -= 1
     elif num_ends == num_starts:
         return num_starts, position, other, border
-    position = starts[last] >> 2
-    if other < 0 and position == begin:
+    start = _at(memory.piece_starts, last)
+    position = start >> 2
+    if other == 0 and position == begin:
         other = position
-    return last, position, other, np.uint64(starts[last] >> 1 & 1)
+    return last, position, other, np.uint64(start >> 1 & 1)
 
 
 @njit
-def _keep(found, state, key, start, end):
-    """Append a token. The state is (tokens, lines, whether a border comes before the next)."""
-    hashes, starts, ends, lines = found
-    num = state[0]
-    hashes[num], starts[num], ends[num] = key, start, end
-    if state[2] != 0:
-        lines[state[1]] = num
-        state[1] += 1
-        state[2] = 0
-    state[0] = num + 1
+def _keep(memory, key, start, end):
+    """Append a token."""
+    state = memory.state
+    num = _at(state, 0)
+    _set(memory.hashes, num, key)
+    _set(memory.starts, num, start)
+    _set(memory.ends_of, num, end)
+    _set(state, 0, num + 1)
+    if _at(state, 2) != 0:
+        num_lines = _at(state, 1)
+        _set(memory.lines, num_lines, num)
+        _set(state, 1, num_lines + 1)
+        _set(state, 2, 0)
 
 
 @njit
-def _keep_said(found, state, said, key, start, end):
+def _keep_said(memory, said, key, start, end):
     """Append what a word stands for; returns that."""
     if _passes(said, key):
         place = _find(said, key)
         if place >= 0:
-            key = said[3][place]
+            key = _eight(said.values + 8 * place)
             if key <= _FRACTION:
                 return key
-    _keep(found, state, key, start, end)
+    _keep(memory, key, start, end)
     return key
 
 
@@ -305,217 +386,195 @@ def _is_digit(byte):
 
 
 @njit
-def _command(data, start, end, found, state, commands):
+def _command(memory, commands, start, end):
     r"""Append a command and, of \frac12, the digits; returns where to go on."""
     position = start
-    while position < end and _is_letter(data[position]):
+    while position < end and _is_letter(_byte(position)):
         position += 1
-    key = _keep_said(found, state, commands, _hash_ascii(data, start, position), start, position)
-    if key == _FRACTION:
-        for _ in range(2):
-            if position < end and _is_digit(data[position]):
-                key = _hash_ascii(data, position, position + 1)
-                _keep(found, state, key, position, position + 1)
-                position += 1
-            else:
-                break
+    key = _keep_said(memory, commands, _hash_ascii(start, position), start, position)
+    digits = 2 if key == _FRACTION else 0
+    while digits > 0 and position < end and _is_digit(_byte(position)):
+        _keep(memory, _hash_ascii(position, position + 1), position, position + 1)
+        position += 1
+        digits -= 1
     return position
 
 
 @njit
-def _words_evidence(data, num_pieces, starts, ends, found, state, words, commands):
-    hashes, token_starts, token_ends, lines = found
-    num, num_lines, border = state[0], state[1], state[2]
-    for piece in range(num_pieces):
-        start, flags, end = starts[piece] >> 2, starts[piece] & 3, ends[piece]
-        key = _hash_ascii(data, start, end)
-        border |= flags >> 1
-        if flags & 1 != 0 or _passes(words, key):
-            state[0], state[1], state[2] = num, num_lines, border
-            if flags & 1 != 0 and _is_letter(data[start]):
-                start = _command(data, start, end, found, state, commands)
-            if start < end:
-                _keep_said(found, state, words, _hash_ascii(data, start, end), start, end)
-            num, num_lines, border = state[0], state[1], state[2]
-            continue
-        hashes[num], token_starts[num], token_ends[num] = key, start, end
-        if border != 0:
-            lines[num_lines] = num
-            num_lines += 1
-            border = 0
-        num += 1
-    state[0], state[1], state[2] = num, num_lines, border
+def _odd_word(memory, words, commands, start, end, slash):
+    """Append what a piece says that is a command, or a word that may stand for something."""
+    if slash and _is_letter(_byte(start)):
+        start = _command(memory, commands, start, end)
+    if start < end:
+        _keep_said(memory, words, _hash_ascii(start, end), start, end)
 
 
 @njit
-def _words_paper(data, num_pieces, starts, ends, found, state):
-    piece = 0
+def _words_evidence(memory, words, commands, num_pieces):
+    """Append the pieces as tokens."""
+    state = memory.state
+    num, border = _at(state, 0), _at(state, 2)
+    for piece in range(num_pieces):
+        start, end = _at(memory.piece_starts, piece), _at(memory.piece_ends, piece)
+        flags, start = start & 3, start >> 2
+        key = _hash_ascii(start, end)
+        if (flags | border) != 0 or _passes(words, key):
+            _set(state, 0, num)
+            _set(state, 2, border | flags >> 1)
+            _odd_word(memory, words, commands, start, end, flags & 1 != 0)
+            num, border = _at(state, 0), _at(state, 2)
+        else:
+            _set(memory.hashes, num, key)
+            _set(memory.starts, num, start)
+            _set(memory.ends_of, num, end)
+            num += 1
+    _set(state, 0, num)
+    _set(state, 2, border)
+
+
+@njit
+def _words_paper(memory, num_pieces):
+    """Append the pieces as tokens, joined where no white space is between them."""
+    piece, state = np.int64(0), memory.state
     while piece < num_pieces:
-        start, end = starts[piece] >> 2, ends[piece]
-        state[2] |= starts[piece] >> 1 & 1
+        start, end = _at(memory.piece_starts, piece), _at(memory.piece_ends, piece)
+        _set(state, 2, _at(state, 2) | start >> 1 & 1)
+        start >>= 2
         piece += 1
-        if piece == num_pieces or starts[piece] & 1 != 0:
-            _keep(found, state, _hash_ascii(data, start, end), start, end)
+        following = _at(memory.piece_starts, piece) if piece < num_pieces else np.int64(1)
+        if following & 1 != 0:
+            _keep(memory, _hash_ascii(start, end), start, end)
             continue
-        hash_, word, held = _push_ascii(data, start, end, _SEED, _U0, 0)
-        while piece < num_pieces and starts[piece] & 1 == 0:
-            end = ends[piece]
-            hash_, word, held = _push_ascii(data, starts[piece] >> 2, end, hash_, word, held)
+        state_, word, held = _push_ascii(start, end, _SEED, _U0, np.int64(0))
+        while following & 1 == 0:
+            end = _at(memory.piece_ends, piece)
+            state_, word, held = _push_ascii(following >> 2, end, state_, word, held)
             piece += 1
-        _keep(found, state, _hashed(hash_, word, held, 1), start, end)
+            following = _at(memory.piece_starts, piece) if piece < num_pieces else np.int64(1)
+        _keep(memory, _hashed(state_, word, held), start, end)
 
 
 # ------------------------------------------------------------------ any character, one at a time
 
 
 @njit
-def _follow(data, position, low, high, count):
+def _follow(position, low, high, count):
     """Whether so many bytes go on with a character, the first of them between two."""
-    good = low <= data[position + 1] <= high
+    good = low <= _byte(position + 1) <= high
     for place in range(position + 2, position + 1 + count):
-        good = good and 0x80 <= data[place] <= 0xBF
+        good = good and 0x80 <= _byte(place) <= 0xBF
     return good
 
 
 @njit
-def _decoded(data, position, end):
+def _decoded(position, end):
     """A character's code and bytes; -1 and 1 where the bytes are no UTF-8."""
-    lead, left = np.int64(data[position]), end - position
-    if 0xC2 <= lead <= 0xDF:
-        if left > 1 and _follow(data, position, 0x80, 0xBF, 1):
-            return (lead & 0x1F) << 6 | data[position + 1] & 0x3F, 2
-    elif 0xE0 <= lead <= 0xEF:
-        low = 0xA0 if lead == 0xE0 else 0x80
-        high = 0x9F if lead == 0xED else 0xBF
-        if left > 2 and _follow(data, position, low, high, 2):
-            code = (lead & 0xF) << 12 | (data[position + 1] & 0x3F) << 6
-            return code | data[position + 2] & 0x3F, 3
-    elif 0xF0 <= lead <= 0xF4:
-        low = 0x90 if lead == 0xF0 else 0x80
-        high = 0x8F if lead == 0xF4 else 0xBF
-        if left > 3 and _follow(data, position, low, high, 3):
-            code = (lead & 7) << 18 | (data[position + 1] & 0x3F) << 12
-            return code | (data[position + 2] & 0x3F) << 6 | data[position + 3] & 0x3F, 4
-    return np.int64(-1), 1
+    lead, left = _byte(position), end - position
+    count = 1 if lead < 0xE0 else 2 if lead < 0xF0 else 3
+    low = 0xA0 if lead == 0xE0 else 0x90 if lead == 0xF0 else 0x80
+    high = 0x9F if lead == 0xED else 0x8F if lead == 0xF4 else 0xBF
+    if lead < 0xC2 or lead > 0xF4 or left <= count or not _follow(position, low, high, count):
+        return np.int64(-1), np.int64(1)
+    code = lead & (0x3F >> count)
+    for place in range(position + 1, position + 1 + count):
+        code = code << 6 | _byte(place) & 0x3F
+    return code, np.int64(count + 1)
 
 
 @njit
-def _entry(characters, data, position, end):
+def _entry(memory, position, end):
     """A character's entry and bytes."""
-    pages, entries, _ = characters
-    code, size = np.int64(data[position]), 1
+    code, size = _byte(position), np.int64(1)
     if code >= 0x80:
-        code, size = _decoded(data, position, end)
-        if code < 0:
-            return np.int64(PUNCTUATION), size
-    return np.int64(entries[pages[code >> 8], code & 255]), size
+        code, size = _decoded(position, end)
+    if code < 0:
+        return np.int64(PUNCTUATION), size
+    return _four(
+        memory.entries + 4 * (_two(memory.pages + 2 * (code >> 8)) << 8 | code & 255)
+    ), size
 
 
 @njit
-def _push_folded(characters, entry, data, position, size, hash_, word, held):
+def _push_folded(memory, entry, position, size, state, word, held):
     """Append a character as it is folded, to a hash under way."""
-    pool, place = characters[2], entry >> 8
-    if place == 0:
-        first, last, source = position, position + size, data
-    else:
-        first, last, source = place + 1, place + 1 + pool[place], pool
-    for byte in range(first, last):
-        hash_, word, held = _push(hash_, word, held, np.uint64(source[byte]), 1)
-    return hash_, word, held
+    if entry >> 8 != 0:
+        position = memory.pool + (entry >> 8) + 1
+        size = _byte(position - 1)
+    for byte in range(position, position + size):
+        state, word, held = _push(state, word, held, np.uint64(_byte(byte)), np.int64(1))
+    return state, word, held
 
 
 @njit
-def _keep_solo(characters, entry, data, position, size, found, state):
+def _keep_solo(memory, entry, position, size):
     """Append the tokens of a character that stands by itself: the words it is folded to."""
-    pool, place = characters[2], entry >> 8
-    if place == 0:
-        hash_, word, held = _push_folded(
-            characters, entry, data, position, size, _SEED, _U0, np.int64(0)
-        )
-        _keep(found, state, _hashed(hash_, word, held, 1), position, position + size)
-        return
-    hash_, word, held = _SEED, _U0, np.int64(0)
-    last = place + pool[place]
-    for at in range(place + 1, last + 1):
-        if pool[at] != 0x20:
-            hash_, word, held = _push(hash_, word, held, np.uint64(pool[at]), 1)
-        if pool[at] == 0x20 or at == last:
-            _keep(found, state, _hashed(hash_, word, held, 1), position, position + size)
-            hash_, word, held = _SEED, _U0, np.int64(0)
+    first, last = position, position + size
+    if entry >> 8 != 0:
+        first = memory.pool + (entry >> 8) + 1
+        last = first + _byte(first - 1)
+    state, word, held = _SEED, _U0, np.int64(0)
+    for place in range(first, last):
+        byte = _byte(place)
+        if byte != 0x20:
+            state, word, held = _push(state, word, held, np.uint64(byte), np.int64(1))
+        if byte == 0x20 or place + 1 == last:
+            _keep(memory, _hashed(state, word, held), position, position + size)
+            state, word, held = _SEED, _U0, np.int64(0)
 
 
 @njit
-def _slow(data, begin, position, end, until, paper, found, state, said, characters):
+def _slow(memory, words, commands, text, position, end, until, paper):
     """Append tokens one character at a time; the rule of `normal.tokens`, in its order.
 
     Args:
-        begin: of the text.
+        text: where it begins.
         position: where no token is under way.
         until: at ASCII behind this place, and between tokens, the fast way takes over again.
 
     Returns:
         Where to go on; again no token is under way there.
     """
-    words, commands = said
     under_way, script, start, last = False, np.int64(0), position, position
-    hash_, word, held = _SEED, _U0, np.int64(0)
-    while position < end:
-        entry, size = _entry(characters, data, position, end)
-        kind = entry & KIND
-        if kind == WORD and under_way and (paper or entry & SCRIPT == script):
-            hash_, word, held = _push_folded(
-                characters, entry, data, position, size, hash_, word, held
-            )
+    state, word, held = _SEED, _U0, np.int64(0)
+    while True:
+        entry, size, kind = np.int64(SPACE), np.int64(0), np.int64(SPACE)
+        if position < end:
+            entry, size = _entry(memory, position, end)
+            kind = entry & KIND
+        if under_way and kind == WORD and (paper or entry & SCRIPT == script):
+            state, word, held = _push_folded(memory, entry, position, size, state, word, held)
             position += size
             last = position
             continue
         solo = kind == SOLO or (kind == SYMBOL and not paper)
-        if kind == IGNORED or (paper and kind != SPACE and kind != WORD and not solo and under_way):
-            position += size
-            continue
-        if under_way:
-            key = _hashed(hash_, word, held, 1)
-            if paper:
-                _keep(found, state, key, start, last)
-            else:
-                _keep_said(found, state, words, key, start, last)
+        splits = kind in {SPACE, WORD} or solo or not (paper or kind == IGNORED)
+        if under_way and splits:
             under_way = False
-        if (size == 1 and data[position] < 0x80 and position > until) or state[0] >= TOKENS - 32:
+            if paper:
+                _keep(memory, _hashed(state, word, held), start, last)
+            else:
+                _keep_said(memory, words, _hashed(state, word, held), start, last)
+        if not under_way and (
+            position >= end
+            or (position > until and _byte(position) < 0x80)
+            or _at(memory.state, 0) >= TOKENS - 32
+        ):
             return position
         if kind == WORD:
-            letter = size == 1 and _is_letter(data[position])
-            if letter and not paper and position > begin and data[position - 1] == 0x5C:
-                position = _command(data, position, end, found, state, commands)
+            slash = not paper and position > text and _byte(position - 1) == 0x5C
+            if slash and _is_letter(_byte(position)):
+                position = _command(memory, commands, position, end)
                 continue
             under_way, script, start, last = True, entry & SCRIPT, position, position + size
-            hash_, word, held = _push_folded(
-                characters, entry, data, position, size, _SEED, _U0, np.int64(0)
-            )
+            state, word, held = _push_folded(memory, entry, position, size, _SEED, _U0, np.int64(0))
         elif solo:
-            _keep_solo(characters, entry, data, position, size, found, state)
-        elif data[position] == 0x0A or data[position] == 0x0D:
-            state[2] = 1
+            _keep_solo(memory, entry, position, size)
+        elif _byte(position) == 0x0A or _byte(position) == 0x0D:
+            _set(memory.state, 2, 1)
         position += size
-    if under_way:
-        key = _hashed(hash_, word, held, 1)
-        if paper:
-            _keep(found, state, key, start, last)
-        else:
-            _keep_said(found, state, words, key, start, last)
-    return end
 
 
 # ------------------------------------------------------------------ n-grams and lines
-
-
-@njit
-def _room(rows, num, more):
-    """The rows, or a copy with room for more."""
-    if num + more <= len(rows):
-        return rows
-    out = np.empty((2 * len(rows) + more, rows.shape[1]), np.int64)
-    out[:num] = rows[:num]
-    return out
 
 
 @njit
@@ -524,173 +583,184 @@ def _rotated(value, by):
 
 
 @njit
-def _probe(found, first, num_tokens, width, grams, rows, num, text, token):
-    """Append a row for each n-gram that begins at the token `first` of the buffer, or behind it."""
-    hashes, starts, ends, _ = found
-    key, out = _U0, np.uint64(width)
+def _passing(memory, grams, first, num_tokens, width):
+    """List the n-grams from the token `first` on that pass the filter; returns how many.
+
+    No branch depends on what passes: where one is guessed wrong, all probes behind it begin anew.
+    """
+    key, gone, out = _U0, _U0, np.uint64(width - 1)
     for at in range(first, first + width - 1):
-        key = _rotated(key, _U1) ^ hashes[at]
-    gone = _U0
+        key = _rotated(key, _U1) ^ np.uint64(_at(memory.hashes, at))
+    num = np.int64(0)
     for at in range(first, num_tokens - width + 1):
-        key = _rotated(key ^ gone, _U1) ^ hashes[at + width - 1]
-        gone = _rotated(hashes[at], out - _U1)
-        if _passes(grams, key):
-            place = _find(grams, key)
-            if place >= 0:
-                rows[num, 0], rows[num, 1] = text, token + at
-                rows[num, 2], rows[num, 3] = starts[at], ends[at + width - 1]
-                rows[num, 4] = grams[3][place]
-                num += 1
+        key = _rotated(key ^ gone, _U1) ^ np.uint64(_at(memory.hashes, at + width - 1))
+        gone = _rotated(np.uint64(_at(memory.hashes, at)), out)
+        _set(memory.passing, num, at)
+        _set(memory.keys, num, key)
+        num += np.int64(_bit(grams, key))
     return num
 
 
 @njit
-def _probe_line(found, line, state, final, shorts, longest, rows, num, text, token):
-    """Append a row for each short text that a line, or the text, begins with."""
-    hashes, starts, ends, lines = found
-    first, num_tokens, num_lines = lines[line], state[0], state[1]
-    following = line + 1
-    begins_text = token + first == 0
-    key = _SEED
-    for at in range(first, min(first + longest, num_tokens)):
-        if following < num_lines and lines[following] == at:
-            if not begins_text:
-                break
-            following += 1
-        key = _mixed(key ^ hashes[at])
-        if not _passes(shorts, key):
-            break
-        place = _find(shorts, key)
-        if place < 0:
-            break
-        short = np.int64(shorts[3][place])
-        if short > 0:
-            ends_text = final and at + 1 == num_tokens
-            rows[num, 0], rows[num, 1], rows[num, 2], rows[num, 3] = (
-                text, token + first, starts[first], ends[at],
-            )  # fmt: skip
-            rows[num, 4] = short - 1
-            rows[num, 5] = ends_text or (following < num_lines and lines[following] == at + 1)
-            rows[num, 6] = ends_text
+def _probe(memory, grams, first, num_tokens, width, num, text, begin, token):
+    """Append a row for each n-gram that begins at the token `first` of the buffer, or behind it."""
+    for passing in range(_passing(memory, grams, first, num_tokens, width)):
+        place = _find(grams, np.uint64(_at(memory.keys, passing)))
+        if place >= 0:
+            at = _at(memory.passing, passing)
+            row = memory.hits + 8 * HIT * num
+            _set(row, 0, text)
+            _set(row, 1, token + at)
+            _set(row, 2, _at(memory.starts, at) - begin)
+            _set(row, 3, _at(memory.ends_of, at + width - 1) - begin)
+            _set(row, 4, _at(grams.values, place))
             num += 1
     return num
 
 
 @njit
-def _shift(found, state, by):
+def _probe_line(memory, shorts, line, longest, final, num, text, begin, token):
+    """Append a row for each short text that a line, or the text, begins with."""
+    num_tokens, num_lines = _at(memory.state, 0), _at(memory.state, 1)
+    first, following = _at(memory.lines, line), line + 1
+    key = _SEED
+    for at in range(first, min(first + longest, num_tokens)):
+        if following < num_lines and _at(memory.lines, following) == at:
+            if token + first > 0:
+                break
+            following += 1
+        key = _mixed(key ^ np.uint64(_at(memory.hashes, at)))
+        place = _find(shorts, key) if _passes(shorts, key) else np.int64(-1)
+        if place < 0:
+            break
+        short = _at(shorts.values, place) - 1
+        if short >= 0:
+            ends_text = final and at + 1 == num_tokens
+            goes_on = following == num_lines or _at(memory.lines, following) > at + 1
+            row = memory.shorts + 8 * SHORT * num
+            _set(row, 0, text)
+            _set(row, 1, token + first)
+            _set(row, 2, _at(memory.starts, first) - begin)
+            _set(row, 3, _at(memory.ends_of, at) - begin)
+            _set(row, 4, short)
+            _set(row, 5, 1 if ends_text or not goes_on else 0)
+            _set(row, 6, 1 if ends_text else 0)
+            num += 1
+    return num
+
+
+@njit
+def _trace(memory, seen, num_tokens, num, text, begin):
+    """Append a row for each token."""
+    for at in range(seen, num_tokens):
+        row = memory.traced + 8 * TRACE * num
+        _set(row, 0, text)
+        _set(row, 1, _at(memory.starts, at) - begin)
+        _set(row, 2, _at(memory.ends_of, at) - begin)
+        _set(row, 3, _at(memory.hashes, at))
+        num += 1
+    return num
+
+
+@njit
+def _shift(memory, by):
     """Drop the first tokens of the buffer, and their lines."""
-    num = state[0] - by
-    for column in found[1:3]:
-        for at in range(num):
-            column[at] = column[at + by]
+    num, num_lines = _at(memory.state, 0) - by, _at(memory.state, 1)
     for at in range(num):
-        found[0][at] = found[0][at + by]
-    gone = 0
-    while gone < state[1] and found[3][gone] < by:
+        _set(memory.hashes, at, _at(memory.hashes, at + by))
+        _set(memory.starts, at, _at(memory.starts, at + by))
+        _set(memory.ends_of, at, _at(memory.ends_of, at + by))
+    gone = np.int64(0)
+    while gone < num_lines and _at(memory.lines, gone) < by:
         gone += 1
-    for line in range(state[1] - gone):
-        found[3][line] = found[3][line + gone] - by
-    state[0], state[1] = num, state[1] - gone
+    for line in range(num_lines - gone):
+        _set(memory.lines, line, _at(memory.lines, line + gone) - by)
+    _set(memory.state, 0, num)
+    _set(memory.state, 1, num_lines - gone)
 
 
-def _scan(data, begins, ends, paper, width, grams, shorts, longest, words, commands,
-          pages, entries, pool, trace):  # fmt: skip
-    """Find the n-grams and short texts of all texts.
+@njit
+def _read(memory, words, commands, text, position, end, paper):
+    """Append tokens until there are enough, or the text ends; returns where to go on."""
+    while position < end and _at(memory.state, 0) < _FULL:
+        num, position, other, border = _pieces(memory, text, position, end, paper)
+        if paper:
+            _words_paper(memory, num)
+        else:
+            _words_evidence(memory, words, commands, num)
+        _set(memory.state, 2, _at(memory.state, 2) | np.int64(border))
+        if other != 0:
+            position = _slow(memory, words, commands, text, position, end, other, paper)
+    return position
+
+
+def _scan(memory, grams, shorts, words, commands, paper, width, longest, first, num_texts, room):
+    """Find the n-grams and short items of texts, until one has no room for its rows.
 
     Args:
-        data: raw UTF-8, 80 bytes longer than the last text that is read.
-        begins, ends: of each text.
+        grams, shorts, words, commands: a short item's value is its number + 1, and 0 for a mere
+            beginning of one.
         paper: the form; evidence otherwise.
         width: n.
-        grams, shorts, words, commands: tables; a short text's value is its number + 1, and 0 for
-            a mere beginning of one.
-        longest: tokens of the longest short text.
-        pages, entries, pool: of `normal.characters`.
-        trace: also return all tokens.
+        longest: tokens of the longest short item.
+        first, num_texts: which texts.
+        room: rows that fit where hits go, where short hits go, and where tokens go; none for
+            tokens: they aren't wanted.
 
     Returns:
-        Rows of n-grams (text, token, start, end, n-gram), of short texts (text, token, start, end,
-        short, ends_line, ends_text), of tokens (text, start, end, hash), tokens of each text.
+        The text to go on with; rows of each kind.
     """
-    found = (np.empty(TOKENS, np.uint64), np.empty(TOKENS, np.int64),
-             np.empty(TOKENS, np.int64), np.empty(TOKENS, np.int64))  # fmt: skip
-    piece_starts, piece_ends = np.empty(PIECES + 64, np.int64), np.empty(PIECES + 64, np.int64)
-    state, said, characters = np.zeros(3, np.int64), (words, commands), (pages, entries, pool)
-    hits, num_hits = np.empty((TOKENS, 5), np.int64), 0
-    short_hits, num_short = np.empty((1024, 7), np.int64), 0
-    traced, num_traced = np.empty((TOKENS if trace else 1, 4), np.int64), 0
-    counts = np.zeros(len(begins), np.int32)
-    for text in range(len(begins)):
-        begin, end = begins[text], ends[text]
+    num_hits, num_shorts, num_traced = np.int64(0), np.int64(0), np.int64(0)
+    for text in range(first, num_texts):
+        begin, end = _at(memory.begins, text), _at(memory.ends, text)
+        before = (num_hits, num_shorts, num_traced)
         position, token, probed, seen = begin, np.int64(0), np.int64(0), np.int64(0)
-        state[0], state[1], state[2] = 0, 0, 1
-        while True:
-            while position < end and state[0] < _FULL:
-                num, position, other, border = _pieces(
-                    data, begin, position, end, paper, piece_starts, piece_ends
-                )
-                if paper:
-                    _words_paper(data, num, piece_starts, piece_ends, found, state)
-                else:
-                    _words_evidence(
-                        data, num, piece_starts, piece_ends, found, state, words, commands
-                    )
-                state[2] |= np.int64(border)
-                if other >= 0:
-                    position = _slow(
-                        data, begin, position, end, other, paper, found, state, said, characters
-                    )
-            num, final = state[0], position >= end
-            if trace:
-                traced = _room(traced, num_traced, num)
-                for at in range(seen, num):
-                    traced[num_traced, 0] = text
-                    traced[num_traced, 1] = found[1][at] - begin
-                    traced[num_traced, 2] = found[2][at] - begin
-                    traced[num_traced, 3] = np.int64(found[0][at])
-                    num_traced += 1
+        _set(memory.state, 0, 0)
+        _set(memory.state, 1, 0)
+        _set(memory.state, 2, 1)
+        final = False
+        while not final:
+            position = _read(memory, words, commands, begin, position, end, paper)
+            num, final = _at(memory.state, 0), position >= end
+            num_lines = _at(memory.state, 1)
+            if (
+                num_hits + num > room[0]
+                or num_shorts + num_lines * longest > room[1]
+                or (room[2] > 0 and num_traced + num > room[2])
+            ):
+                return text, before
+            if room[2] > 0:
+                num_traced = _trace(memory, seen, num, num_traced, text, begin)
             if num - probed >= width:
-                hits, before = _room(hits, num_hits, num), num_hits
-                num_hits = _probe(found, probed, num, width, grams, hits, num_hits, text, token)
+                num_hits = _probe(memory, grams, probed, num, width, num_hits, text, begin, token)
                 probed = num - width + 1
-                for row in range(before, num_hits):
-                    hits[row, 2] -= begin
-                    hits[row, 3] -= begin
-            line = 0
-            while line < state[1] and (final or found[3][line] + longest < num):
-                short_hits, before = _room(short_hits, num_short, longest), num_short
-                num_short = _probe_line(
-                    found, line, state, final, shorts, longest, short_hits, num_short, text, token
+            line = np.int64(0)
+            while line < num_lines and (final or _at(memory.lines, line) + longest < num):
+                num_shorts = _probe_line(
+                    memory, shorts, line, longest, final, num_shorts, text, begin, token
                 )
-                for row in range(before, num_short):
-                    short_hits[row, 2] -= begin
-                    short_hits[row, 3] -= begin
                 line += 1
             if final:
-                counts[text] = token + num
-                break
-            by = min(probed, found[3][line]) if line < state[1] else probed
-            _shift(found, state, by)
-            token, probed, seen = token + by, probed - by, num - by
-    return hits[:num_hits], short_hits[:num_short], traced[:num_traced], counts
+                _set(memory.counts, text, token + num)
+            else:
+                by = min(probed, _at(memory.lines, line)) if line < num_lines else probed
+                _shift(memory, by)
+                token, probed, seen = token + by, probed - by, num - by
+    return num_texts, (num_hits, num_shorts, num_traced)
 
 
-def _read_only(kind: Any, dimensions: int = 1) -> Any:
-    return types.Array(kind, dimensions, "C", readonly=True)
+def _all_int64(kind: Any) -> Any:
+    return types.NamedUniTuple(types.int64, len(kind._fields), kind)
 
 
-_TABLE = types.Tuple(
-    [_read_only(types.uint64), _read_only(types.uint64), _read_only(types.uint32),
-     _read_only(types.uint64), _read_only(types.uint64)]
-)  # fmt: skip
-
-_SIGNATURE = types.Tuple(
-    [types.Array(types.int64, 2, "C")] * 3 + [types.Array(types.int32, 1, "C")]
-)(
-    _read_only(types.uint8), _read_only(types.int64), _read_only(types.int64),
-    types.boolean, types.int64, _TABLE, _TABLE, types.int64, _TABLE, _TABLE,
-    _read_only(types.uint16), _read_only(types.uint32, 2), _read_only(types.uint8), types.boolean,
-)  # fmt: skip
+_THREE = types.UniTuple(types.int64, 3)
+_SIGNATURE = types.Tuple([types.int64, _THREE])(
+    _all_int64(Memory),
+    *[_all_int64(Lookup)] * 4,
+    types.boolean,
+    *[types.int64] * 4,
+    _THREE,
+)
 
 with cached_by_content():
     scan = njit(_SIGNATURE, cache=True, nogil=True)(_scan)

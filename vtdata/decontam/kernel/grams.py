@@ -24,14 +24,14 @@ from vtdata.decontam.kernel.tables import (
     hash_grams,
     hash_lines,
     hash_word,
-    said_tables,
     table,
 )
-from vtdata.decontam.normal.characters import characters
 from vtdata.decontam.normal.tokens import FORMS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from vtdata.decontam.kernel.scanned import Rows
 
 Way = Literal["plain", "compiled"]
 
@@ -112,39 +112,39 @@ class Grams:
         if way == "plain":
             _PLAIN_BYTES[0] += num_bytes
             return self._plain.hits(_raw(found))
-        rows = list(self._scanned(found, trace=False))
-        if not rows:
-            return self._plain.hits([])
-        grams, shorts, _, counts = zip(*rows, strict=True)
-        return Hits.of(np.concatenate(grams), np.concatenate(shorts), np.concatenate(counts))
+        rows, counts = self._scanned(found, trace=False)
+        grams, shorts, _ = (np.concatenate(block) for block in zip(*rows, strict=True))
+        return Hits.of(grams, shorts, np.concatenate(counts).astype(np.int32))
 
     def traced(self, texts: Texts) -> NDArray[np.int64]:
         """All tokens as the compiled scan sees them: rows of (text, start, end, hash)."""
-        rows = [row[2] for row in self._scanned(list(columns(texts)), trace=True)]
-        return np.concatenate(rows) if rows else np.zeros((0, 4), np.int64)
+        rows, _ = self._scanned(list(columns(texts)), trace=True)
+        return np.concatenate([row[2] for row in rows])
 
     def _scanned(
         self, found: list[Column], *, trace: bool
-    ) -> Iterator[
-        tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]
-    ]:
-        from vtdata.decontam.kernel.compiled import scan
+    ) -> tuple[list[Rows], list[NDArray[np.int64]]]:
+        from vtdata.decontam.kernel.scanned import no_rows, scanned
 
-        known, before = characters(), 0
-        words, commands = said_tables()
         longest = max(map(len, self.shorts), default=0)
+        all_rows, all_counts, before = [no_rows()], [np.zeros(0, np.int64)], 0
         for column in found:
             for part in padded(column):
-                rows = scan(
-                    part.data, part.begins, part.ends, self.form == "paper", self.n,
-                    self._gram_table.parts(), self._short_table.parts(), longest,
-                    words.parts(), commands.parts(),
-                    known.pages, known.entries, known.pool, trace,
-                )  # fmt: skip
-                for block in rows[:3]:
+                rows, counts = scanned(
+                    part,
+                    self._gram_table,
+                    self._short_table,
+                    form=self.form,
+                    n=self.n,
+                    longest=longest,
+                    trace=trace,
+                )
+                for block in (block for row in rows for block in row):
                     block[:, 0] += before
-                before += len(part.begins)
-                yield rows
+                before += len(counts)
+                all_rows += rows
+                all_counts.append(counts)
+        return all_rows, all_counts
 
     @cached_property
     def _plain(self) -> Plain:
