@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -27,7 +27,7 @@ _SMALL = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
     " sixteen seventeen eighteen nineteen twenty"
 )
-NUMBERS = {word: str(value) for value, word in enumerate(_SMALL.split())}
+NUMBERS: dict[str, str] = {word: str(value) for value, word in enumerate(_SMALL.split())}
 NUMBERS |= {"thirty": "30", "forty": "40", "fifty": "50", "sixty": "60", "hundred": "100"}
 NUMBERS |= {"twice": "2", "double": "2", "triple": "3", "thrice": "3"}
 NUMBERS |= {sign: str(value) for value, sign in enumerate("〇一二三四五六七八九十")}
@@ -104,8 +104,7 @@ def fit(item: Pieces, text: Pieces) -> Fit | None:
 
     The pieces of ``item`` and ``text`` decide and nothing else does.
     """
-    operations = Indel.opcodes(item.texts, text.texts)
-    blocks = [(o.src_start, o.src_end, o.dest_start) for o in operations if o.tag == "equal"]
+    blocks = _blocks(item.texts, text.texts)
     if not blocks:
         return None
     chain = _best_chain(blocks)
@@ -128,6 +127,22 @@ def fit(item: Pieces, text: Pieces) -> Fit | None:
         span=(text.token[text_first], text.token[text_last - 1] + 1),
         item_span=(item.token[first], item.token[last - 1] + 1),
     )
+
+
+def chain(item: Sequence[int], text: Sequence[int]) -> tuple[int, float]:
+    """How many words are equal in the best chain, and how dense: a first look, by hashes."""
+    blocks = _blocks(item, text)
+    if not blocks:
+        return 0, 0.0
+    best = _best_chain(blocks)
+    equal = sum(end - start for start, end, _ in best)
+    (first, _, text_first), (start, last, at) = best[0], best[-1]
+    return equal, equal / max(last - first, at + last - start - text_first)
+
+
+def _blocks(item: Sequence[Hashable], text: Sequence[Hashable]) -> list[Block]:
+    operations = Indel.opcodes(item, text)
+    return [(o.src_start, o.src_end, o.dest_start) for o in operations if o.tag == "equal"]
 
 
 def _is_number(piece: str) -> bool:

@@ -108,13 +108,15 @@ def postings(found: Sequence[Entry], profile: Profile) -> Postings:
     order = np.argsort(np.array(gram, np.int64), kind="stable")
     of = np.array(entry_of, np.int64)
     heavy = np.array(weight, np.float64)
+    total = np.zeros(len(found))
+    np.add.at(total, of, heavy)
     return Postings(
         list(numbers),
         np.searchsorted(np.array(gram, np.int64)[order], np.arange(len(numbers) + 1)),
         of[order],
         np.array(place, np.int64)[order],
         heavy[order],
-        np.bincount(of, heavy, len(found)),
+        total,
     )
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 from rapidfuzz.distance import Indel, LCSseq
 
-from vtdata.decontam.align import fit, text_pieces
+from vtdata.decontam.align import chain, fit, text_pieces
 from vtdata.decontam.benchmark import Benchmark
 from vtdata.decontam.candidate import CANDIDATE
 from vtdata.decontam.entries import Entry, Postings, entries, postings, shorts
@@ -19,10 +20,11 @@ from vtdata.decontam.kernel import Grams, Hits
 from vtdata.decontam.kernel.tables import hash_word
 from vtdata.decontam.normal import latex
 from vtdata.decontam.normal.phrases import weights
-from vtdata.decontam.normal.tokens import Token, tokens
+from vtdata.decontam.normal.tokens import tokens
 from vtdata.decontam.profile import Profile
 from vtdata.decontam.suspect import Suspects
-from vtdata.decontam.traced import Traced, alike, alike_words, traced
+from vtdata.decontam.templates import Templates
+from vtdata.decontam.traced import alike, alike_words, traced
 from vtdata.decontam.windows import Windows, windows
 from vtdata.errors import ConfigError
 
@@ -33,11 +35,12 @@ _LINE_BYTES = 400
 """How much of a line behind a short item is looked at for instructions."""
 
 
-WORTH_SHARE = 0.6
-"""A candidate is aligned if so much of its item, numbers alike, stands there in order. Ours."""
+WORTH_SHARE, WORTH_CHAIN = 0.6, 0.45
+"""A candidate is aligned if so much of its item, numbers alike, stands there in order, and so much
+of it in one place. Ours."""
 
-WORTH_GRAMS = 6
-"""Or if so many of its n-grams do: enough for a part of it. Ours."""
+WORTH_GRAMS, WORTH_EQUAL, WORTH_DENSITY = 6, 8, 0.7
+"""Or if so many n-grams do, so many words in one place, and so close: a part of an item. Ours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +52,21 @@ class Part:
     """Its first byte in the text."""
     goes_on: bool
 
-    def words(self, found: Traced, own: slice, form: str) -> list[Token]:
-        """The words of some rows, without reading all of them again where that is plain."""
-        spans = zip(found.start[own].tolist(), found.end[own].tolist(), strict=True)
+    def words(self, spans: list[tuple[int, int]], form: str) -> list[str]:
+        """The words of some spans, without reading all of them again where that is plain."""
         if self.raw.isascii() and form == "evidence":
-            text = self.raw.decode().lower()
-            return [Token(latex.letter(text[a:b]), a, b) for a, b in spans]
-        known = {(token.start, token.end): token for token in tokens(self.raw, form)}
+            text, renamed = self.raw.decode().lower(), latex.RENAMED
+            return [renamed.get(text[a:b], text[a:b]) for a, b in spans]
+        known = {(token.start, token.end): token.text for token in tokens(self.raw, form)}
         return [known[span] for span in spans]
+
+
+@dataclass(frozen=True, slots=True)
+class Prompts:
+    """What is looked for in prompts alone."""
+
+    suspects: Suspects
+    templates: Templates
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +81,9 @@ class Index:
     """The entries of each short text of ``grams``."""
     alike: list[list[int]]
     """The words of each entry as ``traced.alike`` has them."""
-    suspects: Suspects | None
+    limits: NDArray[np.int64]
+    """Most tokens of a window by entry: half as many again as the item has, and 20. Ours."""
+    prompts: Prompts | None
 
     @property
     def without_evidence(self) -> list[tuple[str, int]]:
@@ -90,11 +102,13 @@ class Index:
             side: prompt or response. Suspects are looked for in prompts alone.
         """
         hits = self.grams.hits(texts)
-        rows = {(row["text"], row["entry"]): row for row in self._by_grams(texts, hits)}
-        rows |= {(row["text"], row["entry"]): row for row in self._by_line(texts, hits)}
-        if side == "prompt" and self.suspects is not None:
-            for row in self.suspects.scan(texts, self.grams):
-                rows.setdefault((row["text"], row["entry"]), self._suspected(texts, row))
+        best = windows(hits, self.postings, self.limits, self.profile)
+        counted = [self._counted(best, hits, number) for number in range(len(best.text))]
+        rows = _keyed(self._laid(texts, counted) if self.profile.aligns else counted)
+        rows |= _keyed(self._by_line(texts, hits))
+        if side == "prompt" and self.prompts is not None:
+            seen = self._by_prompt(texts, self.prompts)
+            rows = {key: seen.get(key, {}) | rows.get(key, {}) for key in {**seen, **rows}}
         ordered = sorted(rows.values(), key=lambda row: (row["text"], row["entry"]))
         names = set(CANDIDATE.names)
         whole = [{k: v for k, v in self._whole(row).items() if k in names} for row in ordered]
@@ -106,38 +120,44 @@ class Index:
         sizes = {"n_tokens": entry.n_tokens, "n_pieces": len(entry.pieces.texts)}
         return {**_NOTHING, "n_grams": len(entry.grams), **known, **sizes, **row}
 
-    def _by_grams(self, texts: pa.Array, hits: Hits) -> Iterator[dict[str, Any]]:
-        best = windows(hits, self.postings, self._limits(), self.profile)
-        rows = [self._counted(best, hits, number) for number in range(len(best.text))]
-        if not self.profile.aligns:
-            yield from rows
-            return
-        around = [self._around(texts, row) for row in rows]
-        for row, part, words in self._promising(rows, around):
-            aligned = self._aligned(self.found[row["entry"]], words, part.start)
-            if aligned is not None:
-                yield {**row, **aligned}
+    def _by_prompt(
+        self, texts: pa.Array, prompts: Prompts
+    ) -> dict[tuple[int, int], dict[str, Any]]:
+        """What is to be seen only where a text is a whole question: suspects, and templates."""
+        all_words = traced(self.grams, texts)
+        found = prompts.suspects.scan(all_words, len(texts))
+        suspects = _keyed(self._suspected(texts, row) for row in found)
+        best, hits = prompts.templates.scan(all_words, alike(all_words), len(texts), self.limits)
+        counted = [self._masked(best, hits, number) for number in range(len(best.text))]
+        templates = _keyed(self._laid(texts, counted))
+        return {
+            key: suspects.get(key, {}) | templates.get(key, {}) for key in {**suspects, **templates}
+        }
 
-    def _promising(
-        self, rows: list[dict[str, Any]], around: list[Part]
-    ) -> Iterator[tuple[dict[str, Any], Part, list[Token]]]:
-        """Leave out what no alignment can save, by the longest common subsequence of words."""
+    def _laid(self, texts: pa.Array, rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        """Align items with the places where they may stand."""
+        around = [self._around(texts, row) for row in rows]
         all_words = traced(self.grams, pa.array([part.raw for part in around], pa.binary()))
-        same = alike(all_words)
         borders = np.searchsorted(all_words.text, np.arange(len(around) + 1)).tolist()
+        same = alike(all_words).tolist()
+        spans = list(zip(all_words.start.tolist(), all_words.end.tolist(), strict=True))
         for row, part, (low, high) in zip(rows, around, pairwise(borders), strict=True):
             own = slice(low + (part.start > 0), max(low, high - part.goes_on))
-            entry = self.alike[row["entry"]]
-            least = WORTH_SHARE * len(entry)
-            if (
-                row["n_shared"] >= WORTH_GRAMS
-                or LCSseq.similarity(entry, same[own].tolist()) >= least
-            ):
-                yield row, part, part.words(all_words, own, self.profile.form)
+            if self._is_promising(row, same[own]):
+                aligned = self._aligned(self.found[row["entry"]], part, spans[own])
+                if aligned is not None:
+                    yield {**row, **aligned}
 
-    def _limits(self) -> np.ndarray:
-        """Most tokens of a window by entry: half as many again as the item has, and 20. Ours."""
-        return np.array([entry.n_tokens * 3 // 2 + 20 for entry in self.found], np.int64)
+    def _is_promising(self, row: dict[str, Any], words: list[int]) -> bool:
+        """Leave out what no alignment can save, by words in order, numbers alike."""
+        entry = self.alike[row["entry"]]
+        many = row.get("n_shared", 0) >= WORTH_GRAMS
+        if not many and LCSseq.similarity(entry, words) < WORTH_SHARE * len(entry):
+            return False
+        equal, density = chain(entry, words)
+        return equal >= WORTH_CHAIN * len(entry) or (
+            many and equal >= WORTH_EQUAL and density >= WORTH_DENSITY
+        )
 
     def _counted(self, best: Windows, hits: Hits, number: int) -> dict[str, Any]:
         number_of, first, last = int(best.entry[number]), best.first[number], best.last[number]
@@ -158,6 +178,18 @@ class Index:
             "rule": "grams",
         }
 
+    def _masked(self, best: Windows, hits: Hits, number: int) -> dict[str, Any]:
+        """A window of masked n-grams: no n-gram is shared as it stands, or it would be a hit."""
+        first, last = best.hit[best.first[number]], best.hit[best.last[number]]
+        return {
+            "text": int(hits.text[first]),
+            "entry": int(best.entry[number]),
+            "start": int(hits.start[first]),
+            "end": int(hits.end[last]),
+            "width": int(hits.token[last] - hits.token[first]),
+            "rule": "template",
+        }
+
     def _around(self, texts: pa.Array, row: dict[str, Any]) -> Part:
         """The text around a window, as far as the rest of the item may reach."""
         entry = self.found[row["entry"]]
@@ -167,26 +199,25 @@ class Index:
         start, end = max(0, row["start"] - reach), min(whole.size, row["end"] + reach)
         return Part(whole.slice(start, end - start).to_pybytes(), start, end < whole.size)
 
-    def _aligned(self, entry: Entry, words: list[Token], start: int) -> dict[str, Any] | None:
-        """Lay an item beside words that begin at a byte of the text."""
-        cut = text_pieces([word.text for word in words])
+    def _aligned(
+        self, entry: Entry, part: Part, spans: list[tuple[int, int]]
+    ) -> dict[str, Any] | None:
+        """Lay an item beside the words of a part of the text."""
+        cut = text_pieces(part.words(spans, self.profile.form))
         beside = fit(entry.pieces, cut)
         if beside is None:
             return None
-        first, last = words[beside.span[0]], words[beside.span[1] - 1]
-        item_first, item_last = (
-            entry.tokens[n] for n in (beside.item_span[0], beside.item_span[1] - 1)
-        )
+        first, last = beside.item_span
         characters = None
         if self.profile.glued_share <= beside.share < self.profile.near_share:
             characters = Indel.normalized_similarity(
                 "".join(entry.pieces.texts), "".join(cut.texts[slice(*beside.pieces)])
             )
         return {
-            "start": start + first.start,
-            "end": start + last.end,
-            "item_start": item_first.start,
-            "item_end": item_last.end,
+            "start": part.start + spans[beside.span[0]][0],
+            "end": part.start + spans[beside.span[1] - 1][1],
+            "item_start": entry.tokens[first].start,
+            "item_end": entry.tokens[last - 1].end,
             "alignment": 100 * beside.share,
             "template": beside.template,
             "density": beside.density,
@@ -266,7 +297,14 @@ def build(benchmarks: Sequence[Benchmark], profile: Profile) -> Index:
     lists = postings(found, profile)
     lines, short_of = shorts(found, profile)
     grams = Grams.compile(lists.grams, lines, profile.form, profile.n)
-    suspects = Suspects.of(found, profile) if profile.aligns else None
+    limits = np.array([entry.n_tokens * 3 // 2 + 20 for entry in found], np.int64)
     hashes = {word: hash_word(word) for entry in found for word in entry.evidence}
     same = [alike_words(entry.evidence, hashes) for entry in found]
-    return Index(profile, found, grams, lists, short_of, same, suspects)
+    prompts = None
+    if profile.aligns:
+        prompts = Prompts(Suspects.of(found, profile), Templates.of(found, same, profile))
+    return Index(profile, found, grams, lists, short_of, same, limits, prompts)
+
+
+def _keyed(rows: Iterable[dict[str, Any]]) -> dict[tuple[int, int], dict[str, Any]]:
+    return {(row["text"], row["entry"]): row for row in rows}

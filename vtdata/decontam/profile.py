@@ -103,24 +103,7 @@ def profile(name: str, **changes: float) -> Profile:
     for key in changes:
         if key not in known:
             raise ConfigError(f"profile '{name}' has no '{key}';{nearest(key, known)}")
-    return replace(PROFILES[name], **changes)  # ty: ignore[invalid-argument-type] (checked above)
-
-
-def judge(candidates: pa.Table, profile: Profile) -> pa.Table:
-    """Add ``verdict`` (null: no hit) and ``strength`` ([0, 1], for sorting) to candidates.
-
-    Each row is judged by itself, from its own figures and the profile's thresholds alone.
-    """
-    columns = {
-        name: candidates[name].to_numpy(zero_copy_only=False)
-        for name in _FIGURES
-        if name in candidates.column_names
-    }
-    verdicts, strengths = (_aligned if profile.aligns else _counted)(columns, profile)
-    found = pa.array(verdicts, pa.string(), from_pandas=True)
-    return candidates.append_column("verdict", found).append_column(
-        "strength", pa.array(np.clip(strengths, 0, 1), pa.float32())
-    )
+    return replace(PROFILES[name], **changes)
 
 
 _NAMES = (
@@ -129,7 +112,27 @@ _NAMES = (
 )
 _FIGURES = _NAMES.split()
 
+VERDICT_ORDER = ("short_exact", "exact", "near", "template", "suspect")
+"""The first that applies is the verdict."""
+
 Columns = dict[str, np.ndarray]
+
+
+def judge(candidates: pa.Table, profile: Profile) -> pa.Table:
+    """Add ``verdict`` (null: no hit) and ``strength`` ([0, 1], for sorting) to candidates.
+
+    Each row is judged by itself, from its own figures and the profile's thresholds alone.
+    """
+    columns: Columns = {
+        str(name): candidates[name].to_numpy(zero_copy_only=False)
+        for name in _FIGURES
+        if name in candidates.column_names
+    }
+    verdicts, strengths = (_aligned if profile.aligns else _counted)(columns, profile)
+    found = pa.array(verdicts, pa.string(), from_pandas=True)
+    return candidates.append_column("verdict", found).append_column(
+        "strength", pa.array(np.clip(strengths, 0, 1), pa.float32())
+    )
 
 
 def _counted(c: Columns, _: Profile) -> tuple[np.ndarray, np.ndarray]:
@@ -157,18 +160,11 @@ def _aligned(c: Columns, p: Profile) -> tuple[np.ndarray, np.ndarray]:
     exact = (c["longest_run"] >= pieces) & (pieces >= p.exact_pieces)
     near = ~changed & np.where(tiny, small, whole | part | glued)
     swapped = changed & (template >= p.template_share) & (pieces >= p.tiny_pieces // 2)
-    short, suspect = c["rule"] == "short", c["rule"] == "prompt"
-    suspected = suspect & (similarity >= p.suspect_similarity)
-    grams = ~short & ~suspect
-    verdicts = np.select(
-        [short, grams & exact, grams & near, grams & swapped, suspected],
-        ["short_exact", "exact", "near", "template", "suspect"],
-        "",
-    ).astype(object)
+    short, grams, masked = (c["rule"] == rule for rule in ("short", "grams", "template"))
+    suspected = similarity >= p.suspect_similarity
+    rules = [short, grams & exact, grams & near, (grams | masked) & swapped, suspected]
+    verdicts = np.select(rules, list(VERDICT_ORDER), "").astype(object)
     verdicts[verdicts == ""] = None
-    strengths = np.select(
-        [short | (grams & exact), grams & swapped, suspect],
-        [1.0, template / 2, similarity / 2],
-        np.maximum(share, characters),
-    )
-    return verdicts, strengths
+    one = np.ones(len(share))
+    strengths = [one, one, np.maximum(share, characters), template / 2, similarity / 2]
+    return verdicts, np.select(rules, strengths, 0.0)

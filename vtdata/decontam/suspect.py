@@ -15,16 +15,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from vtdata.decontam.align import NUMBERS
 from vtdata.decontam.compiled import compiled
 from vtdata.decontam.entries import Entry
-from vtdata.decontam.kernel import Grams
 from vtdata.decontam.kernel.tables import hash_word
 from vtdata.decontam.profile import Profile
-from vtdata.decontam.traced import NUMBER_WORDS, Traced, traced
+from vtdata.decontam.traced import NUMBER_WORDS, Traced
 
 COMMON_SHARE = 0.05
 """A word that a larger share of a benchmark's items have brings no candidate. Ours."""
@@ -101,11 +99,10 @@ class Suspects:
             _sets(found), FLOOR * profile.suspect_similarity,
         )  # fmt: skip
 
-    def scan(self, texts: pa.Array, grams: Grams) -> list[dict[str, Any]]:
+    def scan(self, all_words: Traced, num_texts: int) -> list[dict[str, Any]]:
         """Return the best item of each benchmark for each prompt: text, entry, similarity."""
-        all_words = traced(grams, texts)
         words = NUMBER_WORDS.replaced(all_words.hash)
-        borders = np.searchsorted(all_words.text, np.arange(len(texts) + 1)).astype(np.int64)
+        borders = np.searchsorted(all_words.text, np.arange(num_texts + 1)).astype(np.int64)
         best, score = self._similar(borders, words)
         rows = {
             (int(text), int(best[text, bench])): float(score[text, bench])

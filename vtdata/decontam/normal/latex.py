@@ -47,6 +47,9 @@ SIGNS = {
 }
 """Commands that are another one's synonym."""
 
+RENAMED = {**SIGNS, **GREEK}
+"""What a word that is a token is called, where it is the name of a letter or a synonym."""
+
 _WORDS = """
     over left right middle big text it item label tag par bf in to gets not star square triangle
     prime times div bullet circ cr dot bar hat tilde vec mid wedge vee land neg sim le ge lt gt ne
@@ -81,9 +84,4 @@ def said(name: str, *, command: bool) -> str | None:
     """
     if name in BLOCKS or (name in SILENT and (command or name not in ENGLISH)):
         return None
-    return letter(name)
-
-
-def letter(word: str) -> str:
-    """What a word that is a token is called, where it is the name of a letter or a synonym."""
-    return GREEK.get(word) or SIGNS.get(word) or word
+    return RENAMED.get(name, name)
