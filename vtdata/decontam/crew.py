@@ -1,8 +1,8 @@
 """Who scans units: this process, threads of it, or processes beside it where that pays.
 
 The kernel leaves the interpreter to others while it works, alignment doesn't. So a large scan
-gets processes, which need about two seconds to begin; a small one gets threads. This process
-scans from the first moment in either case.
+with alignment gets processes, which need some seconds to begin, and any other gets threads. This
+process scans from the first moment in either case.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from typing import Any
 
 from vtdata.decontam.benchmark import Benchmark
 from vtdata.decontam.digests import Stamp, changed, stamp
-from vtdata.decontam.engine import Index
+from vtdata.decontam.engine import Index, Profile
 from vtdata.decontam.store import write_unit
 from vtdata.decontam.sweep import Job, Stop, sweep
 from vtdata.errors import RunError
@@ -91,7 +91,7 @@ def share(
     tasks: Sequence[Given],
     build: Callable[..., Index],
     benchmarks: Sequence[Benchmark],
-    profile: Any,
+    profile: Profile,
     *,
     workers: int,
     size: int,
@@ -112,7 +112,7 @@ def share(
         RunError: a file is corrupt or changes, or a process was killed from outside.
     """
     beside = min(workers, len(tasks)) - 1
-    if beside > 0 and size >= PAYS_BYTES:
+    if beside > 0 and size >= PAYS_BYTES and profile.aligns:
         _with_processes(tasks, build, benchmarks, profile, beside, pace)
         return
     stop = threading.Event()
@@ -132,7 +132,7 @@ def _with_processes(
     tasks: Sequence[Given],
     build: Callable[..., Index],
     benchmarks: Sequence[Benchmark],
-    profile: Any,
+    profile: Profile,
     beside: int,
     pace: Pace,
 ) -> None:
@@ -196,7 +196,7 @@ class _There:
 
     build: Callable[..., Index]
     benchmarks: tuple[Benchmark, ...]
-    profile: Any
+    profile: Profile
     stop: Stop
     counter: Any
     index: Index | None = None

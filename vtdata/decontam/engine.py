@@ -31,6 +31,11 @@ class Profile(Protocol):
         ...
 
     @property
+    def aligns(self) -> bool:
+        """Whether candidates are aligned, which keeps the interpreter from other threads."""
+        ...
+
+    @property
     def thresholds(self) -> dict[str, object]:
         """All settings, for cards."""
         ...

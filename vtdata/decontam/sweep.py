@@ -87,20 +87,21 @@ def sweep(job: Job, index: Index, stop: Stop, tick: Callable[[int], None]) -> Fo
         Stopped: ``stop`` was set; nothing of this unit counts.
         RunError: the file is corrupt.
     """
-    counts, tables, samples, bad = Counts(), [], [], []
+    counts, tables, bad = Counts(), [], []
+    sample = SAMPLED.empty_table()
     for batch in ahead(job.shard.batches(job.unit, job.fields)):
         pieces = [piece for piece in batch.pieces if piece.side in job.sides]
         for piece in pieces:
             if stop.is_set():
                 raise Stopped("the scan was ended; run again to go on")
             tables.append(_placed(index.scan(piece.texts, piece.side), piece, batch))
-            samples.append(_sampled(piece, job.digest))
+            sample = lowest([sample, _sampled(piece, job.digest, sample)])
         seen = batch.counts
         counts.add(seen)
         bad += batch.bad[: MAX_BAD - len(bad)]
         tick(seen.text_bytes)
     candidates = pa.concat_tables([STORED.empty_table(), *tables])
-    return Found(in_order(candidates), counts, lowest(samples), bad)
+    return Found(in_order(candidates), counts, sample, bad)
 
 
 def in_order(candidates: pa.Table) -> pa.Table:
@@ -185,14 +186,18 @@ def _window(piece: Piece, text: int, start: int, end: int) -> tuple[int, bytes]:
     return first, raw.slice(first, min(end + AROUND, raw.size) - first).to_pybytes()
 
 
-def _sampled(piece: Piece, digest: str) -> pa.Table:
-    """Texts of one piece that may be among the ``SAMPLE`` lowest ranks of the corpus."""
+def _sampled(piece: Piece, digest: str, sample: pa.Table) -> pa.Table:
+    """Texts of one piece whose ranks are lower than those of a sample, once that is full."""
     seed = sha256(f"{digest}\x1f{piece.label}\x1f{piece.side}".encode()).digest()
     ranks = piece.rows.astype(np.uint64)
     for position in piece.positions:
         ranks = _mixed(ranks) + position.astype(np.uint64)
     ranks = _mixed(ranks + np.uint64(int.from_bytes(seed[:8])))
     best = np.argsort(ranks, kind="stable")[:SAMPLE]
+    if sample.num_rows == SAMPLE:
+        best = best[ranks[best] < sample.column("rank")[-1].as_py()]
+    if not len(best):
+        return SAMPLED.empty_table()
     texts = [
         buffer.slice(0, min(SAMPLE_BYTES, buffer.size)).to_pybytes()
         for buffer in (piece.texts[at].as_buffer() for at in best.tolist())

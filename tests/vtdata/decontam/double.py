@@ -32,6 +32,7 @@ class Exact:
     version: int = 1
     hash: str = "exact-1"
     short: int = 20
+    aligns: bool = True
 
     @property
     def label(self) -> str:
