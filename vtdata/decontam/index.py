@@ -308,3 +308,17 @@ def build(benchmarks: Sequence[Benchmark], profile: Profile) -> Index:
 
 def _keyed(rows: Iterable[dict[str, Any]]) -> dict[tuple[int, int], dict[str, Any]]:
     return {(row["text"], row["entry"]): row for row in rows}
+
+
+def shared_grams(text: str, item: str, profile: Profile) -> list[str]:
+    """Return the n-grams that a text and an item have in common, as their words, in item order.
+
+    >>> from vtdata.decontam.profile import EVIDENCE
+    >>> shared_grams("so, find the sum of all digits!", "Find the SUM of all primes", EVIDENCE)
+    ['find the sum of all']
+    """
+    n = profile.n
+    ours, theirs = ([t.text for t in tokens(own, profile.form)] for own in (item, text))
+    there = {tuple(theirs[k : k + n]) for k in range(len(theirs) - n + 1)}
+    grams = dict.fromkeys(tuple(ours[k : k + n]) for k in range(len(ours) - n + 1))
+    return [" ".join(gram) for gram in grams if gram in there]

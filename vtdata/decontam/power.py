@@ -18,7 +18,7 @@ from vtdata.decontam.benchmark import Benchmark
 from vtdata.decontam.candidate import DROPPED
 from vtdata.decontam.index import Index
 from vtdata.decontam.profile import judge
-from vtdata.decontam.report import Power
+from vtdata.decontam.report.power import Counted, Power
 from vtdata.seeds import derive_seed
 
 PLANTS = 40
@@ -54,15 +54,16 @@ def power(index: Index, sample: pa.Table, benchmarks: Sequence[Benchmark]) -> Po
         sample: columns ``text`` and ``side`` (prompt, response): texts of the corpus.
         benchmarks: what is planted.
     """
+    rows = sample.to_pylist()
     hosts = {
-        side: [row["text"] for row in sample.to_pylist() if row["side"] == side and row["text"]]
+        side: [_decoded(row["text"]) for row in rows if row["side"] == side and row["text"]]
         for side in ("prompt", "response")
     }
     plants = [plant for kind in _KINDS for plant in _plants(kind, benchmarks, hosts)]
     known = _known(index, hosts)
     same = _same(index, benchmarks, plants)
-    recall = {kind: {"found": 0, "of": 0} for kind in _KINDS if kind != "shuffled"}
-    flags = {kind: {"found": 0, "of": 0} for kind in _KINDS}
+    recall: dict[str, Counted] = {k: {"found": 0, "of": 0} for k in _KINDS if k != "shuffled"}
+    flags: dict[str, Counted] = {kind: {"found": 0, "of": 0} for kind in _KINDS}
     for plant, hits in zip(plants, _hits(index, plants), strict=True):
         own = same[plant.bench, plant.item]
         dropped = {place for place, verdict in hits if verdict in DROPPED}
@@ -77,6 +78,10 @@ def power(index: Index, sample: pa.Table, benchmarks: Sequence[Benchmark]) -> Po
         "recall": {kind: counted for kind, counted in recall.items() if counted["of"]},
         "false_flags": {kind: counted for kind, counted in flags.items() if counted["of"]},
     }
+
+
+def _decoded(text: str | bytes) -> str:
+    return text.decode("utf-8", "replace") if isinstance(text, bytes) else text
 
 
 _WANTED = {"number_swap": (*DROPPED, "template")}
