@@ -65,16 +65,18 @@ class Engine:
     """Adds ``verdict`` (null: below the thresholds) and ``strength`` to candidates."""
     power: Callable[[Index, pa.Table, Sequence[Benchmark]], Power] | None = None
     """Measures recall on a sample of the corpus: a table of ``text`` and ``side``."""
-    grams_of: Callable[[str, str], list[str]] | None = None
+    grams_of: Callable[[str, str, Any], list[str]] | None = None
+    """The n-grams that a text and an item share under a profile, for people to read."""
 
 
 def default_engine() -> Engine:
     """Return the engine that ships: the registry, the two profiles, the index."""
     from vtdata.decontam.benchmarks import load
-    from vtdata.decontam.index import build
+    from vtdata.decontam.index import build, shared_grams
+    from vtdata.decontam.power import power
     from vtdata.decontam.profile import judge, profile
 
-    return Engine(load=load, profile=profile, build=build, judge=judge)
+    return Engine(load, profile, build, judge, power, shared_grams)
 
 
 def bench_key(bench: Benchmark) -> str:

@@ -50,7 +50,7 @@ def evidence_of(
     """Return the evidence of hits; of their texts it sees the windows that the store kept."""
     named = {bench.name: bench for bench in benchmarks}
     renamed = hits.rename_columns({"window": "raw", "window_start": "raw_start"})
-    return evidence(renamed, named, profile.label, grams_of=engine.grams_of)
+    return evidence(renamed, named, profile.label, grams_of=grams_of)
 
 
 @dataclass(slots=True)
