@@ -50,6 +50,8 @@ def evidence_of(
     """Return the evidence of hits; of their texts it sees the windows that the store kept."""
     named = {bench.name: bench for bench in benchmarks}
     renamed = hits.rename_columns({"window": "raw", "window_start": "raw_start"})
+    grams = engine.grams_of
+    grams_of = None if grams is None else lambda text, item: grams(text, item, profile)
     return evidence(renamed, named, profile.label, grams_of=grams_of)
 
 
