@@ -298,7 +298,8 @@ def build(benchmarks: Sequence[Benchmark], profile: Profile) -> Index:
     lines, short_of = shorts(found, profile)
     grams = Grams.compile(lists.grams, lines, profile.form, profile.n)
     limits = np.array([entry.n_tokens * 3 // 2 + 20 for entry in found], np.int64)
-    hashes = {word: hash_word(word) for entry in found for word in entry.evidence}
+    vocabulary = {word for entry in found for word in entry.evidence}
+    hashes = {word: hash_word(word) for word in vocabulary}
     same = [alike_words(entry.evidence, hashes) for entry in found]
     prompts = None
     if profile.aligns:

@@ -39,18 +39,20 @@ class Templates:
     @classmethod
     def of(cls, found: Sequence[Entry], alike: Sequence[list[int]], profile: Profile) -> Templates:
         """Hash the masked n-grams of all items; ``alike`` holds their words, numbers as 0."""
-        parts = [_grams(np.array(words, np.uint64), profile.n) for words in alike]
-        rows = [np.unique(part[part != 0], return_index=True) for part in parts]
-        keys, number = np.unique(
-            np.concatenate([*(row[0] for row in rows), np.zeros(0, np.uint64)]), return_inverse=True
-        )
-        of = np.repeat(np.arange(len(found)), [len(row[0]) for row in rows])
-        order = np.argsort(number, kind="stable")
-        first = np.searchsorted(number[order], np.arange(len(keys) + 1))
+        sizes = np.array([len(words) for words in alike])
+        words = np.array([word for words in alike for word in words], np.uint64)
+        owner = np.repeat(np.arange(len(found)), sizes)
+        grams = _grams(words, profile.n)
+        inside = owner[: len(grams)] == owner[profile.n - 1 :]
+        grams, owner = grams[inside & (grams != 0)], owner[: len(grams)][inside & (grams != 0)]
+        keys, number = np.unique(grams, return_inverse=True)
+        pairs = np.unique(number.astype(np.int64) * len(found) + owner)
+        number, of = pairs // len(found), pairs % len(found)
+        first = np.searchsorted(number, np.arange(len(keys) + 1))
         weight = np.ones(len(of))
         total = np.bincount(of, minlength=len(found)).astype(np.float64)
         place = np.zeros(len(of), np.int64)
-        lists = Postings([], first, of[order], place, weight, total)
+        lists = Postings([], first, of, place, weight, total)
         return cls(keys, lists, replace(profile, min_coverage=LEAST_COVERAGE))
 
     def scan(
