@@ -148,13 +148,11 @@ class Grams:
 
     @cached_property
     def _plain(self) -> Plain:
-        beginnings = {short[:k] for short in self.shorts for k in range(1, len(short) + 1)}
         return Plain(
             self.form,
             self.n,
             {gram: number for number, gram in enumerate(self.grams)},
             {short: number for number, short in enumerate(self.shorts)},
-            frozenset(beginnings),
         )
 
     @cached_property
