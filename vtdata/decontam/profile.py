@@ -153,18 +153,25 @@ def _aligned(c: Columns, p: Profile) -> tuple[np.ndarray, np.ndarray]:
     pieces = c["n_pieces"]
     counted = c["n_equal"] / np.maximum(pieces, 1)
     tiny, changed = pieces < p.tiny_pieces, c["numbers_changed"] > 0
-    whole = (share >= p.near_share) & (counted >= 0.8 * p.near_share)
-    part = (share >= p.part_share) & (density >= p.part_density) & (weight >= p.part_weight)
-    glued = (share >= p.glued_share) & (characters >= p.glued_similarity)
-    small = (pieces >= p.tiny_pieces // 2) & (np.minimum(share, counted) >= 0.9) & (density >= 0.95)
+    whole = _reach(share, p.near_share) & _reach(counted, 0.8 * p.near_share)
+    part = _reach(share, p.part_share) & _reach(density, p.part_density)
+    part &= _reach(weight, p.part_weight)
+    glued = _reach(share, p.glued_share) & _reach(characters, p.glued_similarity)
+    small = (pieces >= p.tiny_pieces // 2) & _reach(np.minimum(share, counted), 0.9)
+    small &= _reach(density, 0.95)
     exact = (c["longest_run"] >= pieces) & (pieces >= p.exact_pieces)
     near = ~changed & np.where(tiny, small, whole | part | glued)
-    swapped = changed & (template >= p.template_share) & (pieces >= p.tiny_pieces // 2)
+    swapped = changed & _reach(template, p.template_share) & (pieces >= p.tiny_pieces // 2)
     short, grams, masked = (c["rule"] == rule for rule in ("short", "grams", "template"))
-    suspected = similarity >= p.suspect_similarity
+    suspected = _reach(similarity, p.suspect_similarity)
     rules = [short, grams & exact, grams & near, (grams | masked) & swapped, suspected]
     verdicts = np.select(rules, list(VERDICT_ORDER), "").astype(object)
     verdicts[verdicts == ""] = None
     one = np.ones(len(share))
     strengths = [one, one, np.maximum(share, characters), template / 2, similarity / 2]
     return verdicts, np.select(rules, strengths, 0.0)
+
+
+def _reach(figures: np.ndarray, least: float) -> np.ndarray:
+    """Whether figures are at least so large; those in float32 may lie a bit below what they are."""
+    return figures >= least - 1e-6
