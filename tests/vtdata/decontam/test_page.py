@@ -264,6 +264,10 @@ def test_nothing_is_called_clean() -> None:
     assert printed(none, POWER).splitlines()[0] == (
         "no hit at recall 0.950 (95 % interval 0.887 to 0.984), over 100 planted items of 2 kinds"
     )
+    assert printed(none, POWER).splitlines()[1:] == [
+        "  found of planted: edited 45/50, exact 50/50",
+        "  flagged without a plant: 0.010 (95 % interval 0.000 to 0.054): prompts 1/100",
+    ]
     assert "clean" not in printed(none) + printed(none, POWER)
     assert "recall was not measured" in printed(none)
     empty: Power = {"recall": {"exact": {"found": 0, "of": 0}}, "false_flags": {}}

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from vtdata.decontam.candidate import DROPPED, VERDICTS
 from vtdata.decontam.report.markup import plural
-from vtdata.decontam.report.power import Power, Rate, as_power, verdict_sentence
+from vtdata.decontam.report.power import Counted, Power, Rate, as_power, verdict_sentence
 from vtdata.decontam.report.spans import visible
 
 if TYPE_CHECKING:
@@ -89,8 +89,23 @@ def _line(hit: Mapping[str, Any]) -> str:
 
 
 def _kinds(power: Power) -> Iterable[str]:
-    """One line for each kind of plant."""
-    for kind in sorted(power["recall"]):
-        yield f"  recall, {kind}: {Rate.over(power['recall'][kind])}"
-    for kind in sorted(power["false_flags"]):
-        yield f"  flagged without a plant, {kind}: {Rate.over(power['false_flags'][kind])}"
+    """One line for what was found, worst first, and one for what was flagged falsely."""
+    recall, flags = power["recall"], power["false_flags"]
+    worst = sorted(
+        recall, key=lambda kind: (recall[kind]["found"] / max(1, recall[kind]["of"]), kind)
+    )
+    yield f"  found of planted: {', '.join(_of(kind, recall[kind]) for kind in worst)}"
+    if flags:
+        total = Rate.over(
+            {
+                "found": sum(counted["found"] for counted in flags.values()),
+                "of": sum(counted["of"] for counted in flags.values()),
+            }
+        )
+        some = [_of(kind, flags[kind]) for kind in sorted(flags) if flags[kind]["found"]]
+        kinds = f": {', '.join(some)}" if some else ""
+        yield f"  flagged without a plant: {total}{kinds}"
+
+
+def _of(kind: str, counted: Counted) -> str:
+    return f"{kind} {counted['found']}/{counted['of']}"
