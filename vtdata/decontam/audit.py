@@ -15,16 +15,17 @@ from typing import Any
 import pyarrow as pa
 
 from vtdata.decontam.benchmark import Benchmark
-from vtdata.decontam.engine import Engine, Power, Profile, bench_key
+from vtdata.decontam.engine import Engine, Indexes, Power, Profile, bench_key
 from vtdata.decontam.hits import evidence_of, judged
 from vtdata.decontam.inputs import Bad, Counts, Shard, open_inputs, shown_fields
+from vtdata.decontam.measured import measured
 from vtdata.decontam.outputs import Cleaned
 from vtdata.decontam.passes import BOTH, PROMPTS, Held, Passed, hold, scan, todo
 from vtdata.decontam.report import merge
 from vtdata.decontam.request import Request, check, check_places, store_of
 from vtdata.decontam.spread import contaminated_rows, tainted, taints
 from vtdata.decontam.store import Store
-from vtdata.decontam.sweep import SAMPLED, lowest
+from vtdata.decontam.sweep import lowest
 from vtdata.errors import ConfigError
 
 
@@ -152,14 +153,15 @@ def audit(request: Request, engine: Engine, hooks: Hooks | None = None) -> Audit
                 hooks.say(sentence)
             return made
         workers = request.workers or os.cpu_count() or 1
-        made.passed = scan(work, benchmarks, profile, engine, workers=workers, said=hooks.scanned)
+        indexes = Indexes(engine)
+        made.passed = scan(work, benchmarks, profile, indexes, workers=workers, said=hooks.scanned)
         _count(made)
+        made.power = _measure_power(made, engine, indexes)
         hits = [judged(one, benchmarks, profile, engine) for one in held]
         tables = [evidence_of(table, benchmarks, profile, engine) for table in hits]
         if request.spread:
             tables += _spread(store, shards, hits, made, engine, workers)
         made.evidence = merge(tables)
-        made.power = _measure_power(made, engine)
     return made
 
 
@@ -233,17 +235,16 @@ def _spread(
         return []
     held = hold(store, shards, made.profile, PROMPTS)
     work = todo(held, sets)
-    done = scan(work, sets, made.profile, engine, workers=workers, said=lambda _d, _t: None)
+    done = scan(
+        work, sets, made.profile, Indexes(engine), workers=workers, said=lambda _d, _t: None
+    )
     made.passed.seconds += done.seconds
     dirty = contaminated_rows(hits, made.drop)
     found = [tainted(judged(one, sets, made.profile, engine), sets, dirty) for one in held]
     return [evidence_of(table, sets, made.profile, engine) for table in found]
 
 
-def _measure_power(made: Audit, engine: Engine) -> Power | None:
+def _measure_power(made: Audit, engine: Engine, indexes: Indexes) -> Power | None:
     """Measure recall on texts of this corpus, where the engine can."""
-    if engine.power is None:
-        return None
-    sample = lowest([SAMPLED.empty_table(), *(one.shelf.sample() for one in made.held)])
-    index = engine.build(made.benchmarks, made.profile)
-    return engine.power(index, sample.select(["text", "side"]), made.benchmarks)
+    sample = lowest([one.shelf.sample() for one in made.held]).select(["text", "side"])
+    return measured(made.store, sample, made.benchmarks, made.profile, engine, indexes)

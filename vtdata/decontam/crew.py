@@ -30,7 +30,7 @@ from typing import Any
 
 from vtdata.decontam.benchmark import Benchmark
 from vtdata.decontam.digests import Stamp, changed, stamp
-from vtdata.decontam.engine import Index, Profile
+from vtdata.decontam.engine import Index, Indexes, Profile
 from vtdata.decontam.store import write_unit
 from vtdata.decontam.sweep import Job, Stop, sweep
 from vtdata.errors import RunError
@@ -89,7 +89,7 @@ class Pace:
 
 def share(
     tasks: Sequence[Given],
-    build: Callable[..., Index],
+    indexes: Indexes,
     benchmarks: Sequence[Benchmark],
     profile: Profile,
     *,
@@ -101,7 +101,7 @@ def share(
 
     Args:
         tasks: each with what is called, in the main thread, with the file that was written.
-        build: makes an index, here and in each process.
+        indexes: makes the index; each process makes its own.
         benchmarks: of the index.
         profile: of the index.
         workers: threads or processes, this one included.
@@ -113,10 +113,10 @@ def share(
     """
     beside = min(workers, len(tasks)) - 1
     if beside > 0 and size >= PAYS_BYTES and profile.aligns:
-        _with_processes(tasks, build, benchmarks, profile, beside, pace)
+        _with_processes(tasks, indexes, benchmarks, profile, beside, pace)
         return
     stop = threading.Event()
-    index = build(benchmarks, profile)
+    index = indexes(benchmarks, profile)
     with ThreadPoolExecutor(beside + 1, "vtdata-scan") as pool:
 
         def own(task: Task) -> Future[Path]:
@@ -130,7 +130,7 @@ def share(
 
 def _with_processes(
     tasks: Sequence[Given],
-    build: Callable[..., Index],
+    indexes: Indexes,
     benchmarks: Sequence[Benchmark],
     profile: Profile,
     beside: int,
@@ -138,7 +138,7 @@ def _with_processes(
 ) -> None:
     context = multiprocessing.get_context("spawn")
     stop, pace.elsewhere = context.Event(), context.Value("q", 0)
-    known = (os.getpid(), build, tuple(benchmarks), profile, stop, pace.elsewhere)
+    known = (os.getpid(), indexes.build, tuple(benchmarks), profile, stop, pace.elsewhere)
     with (
         ProcessPoolExecutor(beside, context, initializer=_begin, initargs=known) as others,
         ThreadPoolExecutor(1, "vtdata-scan") as here,
@@ -146,7 +146,7 @@ def _with_processes(
         try:
             for _ in range(beside):
                 others.submit(os.getpid)  # so that they begin while the index is built here
-            index = build(benchmarks, profile)
+            index = indexes(benchmarks, profile)
 
             def own(task: Task) -> Future[Path]:
                 return here.submit(_do, task, index, stop, pace.tick)

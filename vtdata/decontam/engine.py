@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from vtdata.decontam.benchmark import Benchmark
 from vtdata.decontam.inputs import Side
+from vtdata.decontam.report import Power
 
 
 class Profile(Protocol):
@@ -49,10 +50,6 @@ class Index(Protocol):
         ...
 
 
-Power = dict[str, Any]
-"""See ``vtdata.decontam.report.Power``."""
-
-
 @dataclass(frozen=True, slots=True)
 class Engine:
     """The parts of a scan."""
@@ -69,14 +66,49 @@ class Engine:
     """The n-grams that a text and an item share under a profile, for people to read."""
 
 
+class Indexes:
+    """Makes indexes and keeps the last: the one of a scan is also the one to measure."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.build = engine.build
+        self._last: tuple[Any, Index] | None = None
+
+    def __call__(self, benchmarks: Sequence[Benchmark], profile: Profile) -> Index:
+        """Return the index of these benchmarks."""
+        key = ([(bench.name, bench_key(bench)) for bench in benchmarks], profile)
+        if self._last is None or self._last[0] != key:
+            self._last = None  # one index in memory at a time
+            self._last = (key, self.build(benchmarks, profile))
+        return self._last[1]
+
+
 def default_engine() -> Engine:
     """Return the engine that ships: the registry, the two profiles, the index."""
     from vtdata.decontam.benchmarks import load
-    from vtdata.decontam.index import build, shared_grams
-    from vtdata.decontam.power import power
     from vtdata.decontam.profile import judge, profile
 
-    return Engine(load, profile, build, judge, power, shared_grams)
+    return Engine(load, profile, _build, judge, _power, _grams_of)
+
+
+# numba takes half a second to load, and an audit that has to scan nothing needs none.
+
+
+def _build(benchmarks: Sequence[Benchmark], profile: Any) -> Index:
+    from vtdata.decontam.index import build
+
+    return build(benchmarks, profile)
+
+
+def _power(index: Any, sample: pa.Table, benchmarks: Sequence[Benchmark]) -> Power:
+    from vtdata.decontam.power import power
+
+    return power(index, sample, benchmarks)
+
+
+def _grams_of(text: str, item: str, profile: Any) -> list[str]:
+    from vtdata.decontam.index import shared_grams
+
+    return shared_grams(text, item, profile)
 
 
 def bench_key(bench: Benchmark) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from vtdata.decontam.benchmark import Benchmark
 from vtdata.decontam.crew import Pace, Task, share
 from vtdata.decontam.digests import Stamp, stamp
-from vtdata.decontam.engine import Engine, Profile, bench_key
+from vtdata.decontam.engine import Indexes, Profile, bench_key
 from vtdata.decontam.inputs import Field, Shard, Side, Unit
 from vtdata.decontam.store import Shelf, Store
 from vtdata.decontam.sweep import Job
@@ -81,7 +81,7 @@ def scan(
     work: Sequence[Work],
     benchmarks: Sequence[Benchmark],
     profile: Profile,
-    engine: Engine,
+    indexes: Indexes,
     *,
     workers: int,
     said: Callable[[int, int], None],
@@ -104,7 +104,7 @@ def scan(
         names = {key: bench.name for key, bench in lacking.items()}
         share(
             [(_task(item, names), item.held.shelf.learn) for item in items],
-            engine.build,
+            indexes,
             list(lacking.values()),
             profile,
             workers=workers,

@@ -156,6 +156,8 @@ def test_power_sees_the_same_sample_however_the_corpus_was_scanned(
     monkeypatch.setattr("vtdata.decontam.inputs.parquet.UNIT_BYTES", 100)
     run(tmp_path, aime, goats, engine=measured, store=tmp_path / "other", workers=1)
     assert samples[0].equals(samples[1])
+    run(tmp_path, aime, engine=measured)
+    assert len(samples) == 2  # measured once, and kept
     assert samples[0].num_rows == 9
     assert len({text.as_py() for text in samples[0]["text"]}) > 4
     assert set(samples[0]["side"].to_pylist()) == {"prompt", "response"}
