@@ -9,6 +9,7 @@ must not depend on the Python that computed it.
 from __future__ import annotations
 
 import unicodedata
+from itertools import groupby
 from pathlib import Path
 
 import numpy as np
@@ -68,6 +69,15 @@ def folded(char: str) -> str:
     return "".join(out)
 
 
+def is_greek(char: str) -> bool:
+    return unicodedata.name(char, "").startswith("GREEK")
+
+
+def by_script(word: str) -> list[str]:
+    """Greek letters by themselves, as where two characters stand: the sign for μm is μ and m."""
+    return ["".join(part) for _, part in groupby(word, is_greek)]
+
+
 def entry(char: str) -> tuple[int, str]:
     """The flags and the folded text of one character."""
     code, kind = ord(char), unicodedata.category(char)
@@ -90,9 +100,10 @@ def entry(char: str) -> tuple[int, str]:
         return ch.WORD | ch.SUBSCRIPT, "".join(words)
     if any(is_solo(part) for part in text):
         return ch.SOLO, " ".join("".join(words))
+    words = [part for word in words for part in by_script(word)]
     if len(words) > 1 or decomposition.startswith(("<circle>", "<fraction>")):
         return ch.SOLO, " ".join(words)
-    if len(words[0]) == 1 and unicodedata.name(words[0], "").startswith("GREEK"):
+    if len(words[0]) == 1 and is_greek(words[0]):
         return ch.WORD | ch.GREEK, words[0].replace("ς", "σ").replace("ϵ", "ε").replace("ϕ", "φ")
     return ch.WORD, words[0]
 

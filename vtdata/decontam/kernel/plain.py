@@ -55,6 +55,7 @@ class Plain:
         """Short items that stand at the beginning of a line, or of the text."""
         num_words = len(text.words)
         ends = [*text.firsts, num_words]
+        borders = frozenset(ends)
         for line, first in enumerate(text.firsts):
             end = ends[line + 1] if first else num_words
             for last in range(first + 1, end + 1):
@@ -62,7 +63,7 @@ class Plain:
                 if key not in self._beginnings:
                     break
                 if key in self.shorts:
-                    is_end = last in ends
+                    is_end = last in borders
                     yield (
                         first,
                         *text.span(first, last),
