@@ -41,7 +41,15 @@ INSTRUCTIONS = [
     "请逐步推理。",
     "请一步一步地思考",
     r"请把答案填在\boxed{}里",
-    r"将最终答案写在 \boxed{} 中。",
+    r"请一步一步地思考，并将最终答案写在\boxed{}中。",
+    r"Return your final response within \boxed{}.",
+    r"Present the answer in LaTeX format: \boxed{Your answer}",
+    r"Make sure to put the answer (and only answer) inside \boxed{}.",
+    "Remember to box your final answer.",
+    "Show your work step by step.",
+    "Below is an instruction that describes a task.",
+    "The last line of your response should be of the form Answer: $Answer (without quotes) where "
+    "$Answer is the answer to the problem.",
 ]
 
 QUESTION = (
@@ -63,6 +71,11 @@ def evidence(text: str) -> list[str]:
 @pytest.mark.parametrize("instruction", INSTRUCTIONS)
 def test_instructions_carry_no_evidence(instruction: str) -> None:
     assert evidence(instruction) == []
+
+
+def test_an_apostrophe_less_is_the_same() -> None:
+    tokens = words("Let's think step by step.", "paper")
+    assert weights(tokens) == [0.0] * len(tokens) == [0.0] * 5
 
 
 @pytest.mark.parametrize("instruction", INSTRUCTIONS)
