@@ -34,6 +34,7 @@ NUMBERS |= {sign: str(value) for value, sign in enumerate("〇一二三四五六
 """Small numbers in words, by what they are in digits."""
 
 _PIECE = re.compile(r"\d+|\D+")
+_MIXED = re.compile(r"\d[^\d ]|[^\d ]\d")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,8 @@ def text_pieces(tokens: Sequence[str]) -> Pieces:
     weight = [1.0] * len(tokens)
     for start, end in void(tokens):
         weight[start:end] = [0.0] * (end - start)
+    if all(weight) and not _MIXED.search(" ".join(tokens)):
+        return Pieces([NUMBERS.get(t, t) for t in tokens], list(range(len(tokens))), weight)
     return pieces(tokens, weight)
 
 
@@ -177,7 +180,7 @@ def _changed(item: Pieces, text: Pieces, chain: list[Block]) -> tuple[int, float
     for (a, b), (c, d) in gaps:
         ours = [*filter(_is_number, item.texts[a:b])]
         theirs = [*filter(_is_number, text.texts[c:d])]
-        if "".join(ours) == "".join(theirs):  # "frac512" is what some make of a fraction
+        if not ours or not theirs or "".join(ours) == "".join(theirs):
             continue
         left_out, put_in = Counter(ours), Counter(theirs)
         count = min((left_out - put_in).total(), (put_in - left_out).total())

@@ -155,7 +155,8 @@ class Index:
         if not many and LCSseq.similarity(entry, words) < WORTH_SHARE * len(entry):
             return False
         equal, density = chain(entry, words)
-        return equal >= WORTH_CHAIN * len(entry) or (
+        least = WORTH_SHARE if row["rule"] == "template" else WORTH_CHAIN
+        return equal >= least * len(entry) or (
             many and equal >= WORTH_EQUAL and density >= WORTH_DENSITY
         )
 

@@ -28,8 +28,11 @@ LIGHT = 0.1
 
 
 @cache
-def instructions() -> tuple[re.Pattern[str], ...]:
-    """Patterns for normalized words that are joined by spaces; ``instructions.txt`` holds them."""
+def instructions() -> tuple[tuple[tuple[str, ...], re.Pattern[str]], ...]:
+    """Patterns for normalized words that are joined by spaces, and what each cannot do without.
+
+    ``instructions.txt`` holds them.
+    """
     named: dict[str, str] = {}
     found = []
     for line in (_FOLDER / "instructions.txt").read_text("utf-8").splitlines():
@@ -37,9 +40,11 @@ def instructions() -> tuple[re.Pattern[str], ...]:
         if equals and name.isupper():
             named[name] = value
         elif line and not line.startswith("#"):
-            whole = re.sub("<([A-Z]+)>", lambda match: named[match[1]], line)
-            found.append(re.compile(rf"(?<!\S){whole}(?!\S)"))
-    return tuple(found)
+            hints, _, pattern = line.partition(" ::: ")
+            whole = re.sub("<([A-Z]+)>", lambda match: named[match[1]], pattern)
+            compiled = re.compile(rf"(?<!\S){whole}(?!\S)")
+            found.append((tuple(hints.split("|")), compiled))
+    return (*found, (("asy",), _DRAWING))
 
 
 _FOLDER = files("vtdata.decontam.normal")
@@ -62,21 +67,13 @@ def void(tokens: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Ranges of words that are no evidence at all, first and behind the last."""
     text = " ".join(tokens)
     starts: list[int] = []
-    for pattern in (*_possible(text), _DRAWING):
+    for hints, pattern in instructions():
+        if not any(hint in text for hint in hints):
+            continue
         for match in pattern.finditer(text):
             if not starts:
                 starts = [0, *accumulate(len(token) + 1 for token in tokens)]
             yield bisect_left(starts, match.start()), bisect_right(starts, match.end() - 1)
-
-
-_HINTS = re.compile(
-    r"step by step|boxed|(?<!\S)box(?!\S)|answer|last line|following|here is|below is|this is"
-    r"|carefully|you are|code|latex|请|答 案|it through|about (?:it|this)"
-)
-
-
-def _possible(text: str) -> tuple[re.Pattern[str], ...]:
-    return instructions() if _HINTS.search(text) else ()
 
 
 @cache
