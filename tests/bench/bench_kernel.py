@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -79,12 +79,10 @@ def parquet(path: Path, num_bytes: int) -> int:
     return size * times
 
 
-def decoded(path: Path) -> list[pa.ChunkedArray]:
+def decoded(path: Path) -> Iterator[pa.ChunkedArray]:
     file = pq.ParquetFile(path)
-    return [
-        file.read_row_group(group, columns=["text"], use_threads=False)["text"]
-        for group in range(file.num_row_groups)
-    ]
+    for group in range(file.num_row_groups):
+        yield file.read_row_group(group, columns=["text"], use_threads=False)["text"]
 
 
 def cpu(work: Callable[[], object], rounds: int) -> float:
@@ -97,7 +95,7 @@ def cpu(work: Callable[[], object], rounds: int) -> float:
     return min(out)
 
 
-def found(texts: list[pa.ChunkedArray], made: Grams) -> list[Hits]:
+def found(texts: Iterable[pa.ChunkedArray], made: Grams) -> list[Hits]:
     return [made.hits(column, way="compiled") for column in texts]
 
 
@@ -119,8 +117,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         path = Path(name) / "corpus.parquet"
         mb = parquet(path, options.megabytes * 10**6) / 10**6
-        texts = decoded(path)
-        bare = cpu(lambda: decoded(path), options.rounds)
+        texts = list(decoded(path))
+        bare = cpu(lambda: [len(column) for column in decoded(path)], options.rounds)
         print(f"{mb:.0f} MB; decoding {mb / bare:,.0f} MB/s")
         block = np.zeros(2**24, np.uint8)
         print(
@@ -131,11 +129,13 @@ def main() -> None:
             alone = cpu(lambda made=made: found(texts, made), options.rounds)
             both = cpu(lambda made=made: found(decoded(path), made), options.rounds)
             hits = found(texts, made)
+            none = Grams.compile([], [], form, n)
+            tokens_alone = cpu(lambda none=none: found(texts, none), options.rounds)
             few = texts[0].slice(0, 200)
             few_mb = sum(len(text.as_py().encode()) for text in few) / 10**6
             plain = cpu(lambda made=made, few=few: made.hits(few, way="plain"), 1)
             print(
-                f"{form}: {mb / alone:,.0f} MB/s; with decoding {mb / both:,.0f} MB/s,"
+                f"{form}: {mb / alone:,.0f} MB/s, {mb / tokens_alone:,.0f} with nothing to find; with decoding {mb / both:,.0f} MB/s,"
                 f" {bare / both:.2f} of decoding alone; plain {few_mb / plain:.2f} MB/s;"
                 f" {sum(map(len, hits)):,} hits, {sum(len(h.shorts) for h in hits):,} short"
             )

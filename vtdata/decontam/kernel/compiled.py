@@ -49,19 +49,8 @@ start, end, short, ends_line, ends_text) and of tokens (text, start, end, hash).
 _FULL = TOKENS - 4 * (PIECES + 64) - 64
 
 
-class Lookup(NamedTuple):
-    """A `tables.Table`: where its columns are."""
-
-    bits: int
-    keys: int
-    first: int
-    values: int
-    bits_shift: int
-    first_shift: int
-
-
 class Memory(NamedTuple):
-    """Where all columns are."""
+    """Where everything is: addresses."""
 
     begins: int
     """Of the texts: addresses, int64."""
@@ -73,26 +62,34 @@ class Memory(NamedTuple):
     """Rows of int64."""
     shorts: int
     traced: int
-    piece_starts: int
-    """int64: address * 4 + 2 if it is the first piece of its line + 1 if it begins a token (paper)
-    or stands behind a backslash (evidence)."""
-    piece_ends: int
-    hashes: int
-    starts: int
-    """Addresses of tokens, int64."""
-    ends_of: int
-    lines: int
-    """int64: the tokens that are the first of their line."""
-    passing: int
-    """int64: tokens where an n-gram begins that passed the filter."""
-    keys: int
-    """Their n-grams' hashes."""
-    state: int
-    """int64: tokens, lines, whether a line border comes before the next token."""
+    scratch: int
+    """Columns of COLUMN numbers of int64 each, one behind the other."""
+    grams: int
+    """A table, as are the next three: addresses of bits, keys, first and values, both shifts."""
+    short_items: int
+    words: int
+    commands: int
     pages: int
+    """Of `normal.characters`, as are the next two."""
     entries: int
     pool: int
 
+
+COLUMN = TOKENS + 24
+"""Numbers from one column of scratch to the next; a power of two would put equal places of all of
+them into the same few lines of the cache."""
+
+COLUMNS = 9
+"""Of scratch: hash, start and end of each token; the tokens that are the first of their line;
+tokens where an n-gram begins that passed the filter, and its hash; start and end of each piece, a
+start being address * 4 + 2 if the piece is the first of its line + 1 if it begins a token (paper)
+or stands behind a backslash (evidence); and three numbers: tokens, lines, whether a line border
+comes before the next token."""
+
+_HASHES, _STARTS, _ENDS, _LINES, _PASSING, _KEYS, _PIECE_STARTS, _PIECE_ENDS, _STATE = (
+    8 * COLUMN * column for column in range(COLUMNS)
+)
+_BITS, _TABLE_KEYS, _FIRST, _VALUES, _BITS_SHIFT, _FIRST_SHIFT = range(6)
 
 _emitted: Any = intrinsic
 """numba's own annotation of `intrinsic` takes the context for an argument of the call."""
@@ -258,8 +255,8 @@ def _push_ascii(start, end, state, word, held):
 @njit
 def _bit(lookup, key):
     """1 where a key passes the filter, 0 where it can't be among the keys."""
-    place = np.int64(key >> np.uint64(lookup.bits_shift))
-    return (_eight(lookup.bits + (place >> 6) * 8) >> np.uint64(place & 63)) & _U1
+    place = np.int64(key >> np.uint64(_at(lookup, _BITS_SHIFT)))
+    return (_eight(_at(lookup, _BITS) + (place >> 6) * 8) >> np.uint64(place & 63)) & _U1
 
 
 @njit
@@ -270,9 +267,9 @@ def _passes(lookup, key):
 @njit
 def _find(lookup, key):
     """A key's place among the keys, or -1; the filter isn't asked."""
-    bucket = lookup.first + 4 * np.int64(key >> np.uint64(lookup.first_shift))
+    bucket = _at(lookup, _FIRST) + 4 * np.int64(key >> np.uint64(_at(lookup, _FIRST_SHIFT)))
     for place in range(_four(bucket), _four(bucket + 4)):
-        if _eight(lookup.keys + 8 * place) == key:
+        if _eight(_at(lookup, _TABLE_KEYS) + 8 * place) == key:
             return place
     return np.int64(-1)
 
@@ -281,7 +278,7 @@ def _find(lookup, key):
 
 
 @njit
-def _pieces(memory, text, position, end, paper):
+def _pieces(scratch, text, position, end, paper):
     """Find the pieces from a place on, up to another character than ASCII, or until it's enough.
 
     Returns:
@@ -319,27 +316,27 @@ def _pieces(memory, text, position, end, paper):
             bit = _lowest(opened)
             at = np.uint64(bit)
             flags = (firsts >> at & _U1) << _U1 | (marks >> at & _U1)
-            _set(memory.piece_starts, num_starts, (position + bit) << 2 | np.int64(flags))
+            _set(scratch + _PIECE_STARTS, num_starts, (position + bit) << 2 | np.int64(flags))
             num_starts += 1
             opened &= opened - _U1
         while closed != _U0:
-            _set(memory.piece_ends, num_ends, position + _lowest(closed))
+            _set(scratch + _PIECE_ENDS, num_ends, position + _lowest(closed))
             num_ends += 1
             closed &= closed - _U1
         position += size
     if position >= end and other == 0:
-        _set(memory.piece_ends, num_ends, end)  # where one is still open
+        _set(scratch + _PIECE_ENDS, num_ends, end)  # where one is still open
         return num_starts, end, np.int64(0), border
     # What isn't over is read again from its start.
     last = num_starts - 1
     if paper:
         if mark != _U0:
             return num_starts, position, other, border
-        while _at(memory.piece_starts, last) & 1 == 0:
+        while _at(scratch + _PIECE_STARTS, last) & 1 == 0:
             last -= 1
     elif num_ends == num_starts:
         return num_starts, position, other, border
-    start = _at(memory.piece_starts, last)
+    start = _at(scratch + _PIECE_STARTS, last)
     position = start >> 2
     if other == 0 and position == begin:
         other = position
@@ -347,31 +344,31 @@ def _pieces(memory, text, position, end, paper):
 
 
 @njit
-def _keep(memory, key, start, end):
+def _keep(scratch, key, start, end):
     """Append a token."""
-    state = memory.state
+    state = scratch + _STATE
     num = _at(state, 0)
-    _set(memory.hashes, num, key)
-    _set(memory.starts, num, start)
-    _set(memory.ends_of, num, end)
+    _set(scratch + _HASHES, num, key)
+    _set(scratch + _STARTS, num, start)
+    _set(scratch + _ENDS, num, end)
     _set(state, 0, num + 1)
     if _at(state, 2) != 0:
         num_lines = _at(state, 1)
-        _set(memory.lines, num_lines, num)
+        _set(scratch + _LINES, num_lines, num)
         _set(state, 1, num_lines + 1)
         _set(state, 2, 0)
 
 
 @njit
-def _keep_said(memory, said, key, start, end):
+def _keep_said(scratch, said, key, start, end):
     """Append what a word stands for; returns that."""
     if _passes(said, key):
         place = _find(said, key)
         if place >= 0:
-            key = _eight(said.values + 8 * place)
+            key = _eight(_at(said, _VALUES) + 8 * place)
             if key <= _FRACTION:
                 return key
-    _keep(memory, key, start, end)
+    _keep(scratch, key, start, end)
     return key
 
 
@@ -386,72 +383,72 @@ def _is_digit(byte):
 
 
 @njit
-def _command(memory, commands, start, end):
+def _command(scratch, commands, start, end):
     r"""Append a command and, of \frac12, the digits; returns where to go on."""
     position = start
     while position < end and _is_letter(_byte(position)):
         position += 1
-    key = _keep_said(memory, commands, _hash_ascii(start, position), start, position)
+    key = _keep_said(scratch, commands, _hash_ascii(start, position), start, position)
     digits = 2 if key == _FRACTION else 0
     while digits > 0 and position < end and _is_digit(_byte(position)):
-        _keep(memory, _hash_ascii(position, position + 1), position, position + 1)
+        _keep(scratch, _hash_ascii(position, position + 1), position, position + 1)
         position += 1
         digits -= 1
     return position
 
 
 @njit
-def _odd_word(memory, words, commands, start, end, slash):
+def _odd_word(scratch, words, commands, start, end, slash):
     """Append what a piece says that is a command, or a word that may stand for something."""
     if slash and _is_letter(_byte(start)):
-        start = _command(memory, commands, start, end)
+        start = _command(scratch, commands, start, end)
     if start < end:
-        _keep_said(memory, words, _hash_ascii(start, end), start, end)
+        _keep_said(scratch, words, _hash_ascii(start, end), start, end)
 
 
 @njit
-def _words_evidence(memory, words, commands, num_pieces):
+def _words_evidence(scratch, words, commands, num_pieces):
     """Append the pieces as tokens."""
-    state = memory.state
+    state = scratch + _STATE
     num, border = _at(state, 0), _at(state, 2)
     for piece in range(num_pieces):
-        start, end = _at(memory.piece_starts, piece), _at(memory.piece_ends, piece)
+        start, end = _at(scratch + _PIECE_STARTS, piece), _at(scratch + _PIECE_ENDS, piece)
         flags, start = start & 3, start >> 2
         key = _hash_ascii(start, end)
         if (flags | border) != 0 or _passes(words, key):
             _set(state, 0, num)
             _set(state, 2, border | flags >> 1)
-            _odd_word(memory, words, commands, start, end, flags & 1 != 0)
+            _odd_word(scratch, words, commands, start, end, flags & 1 != 0)
             num, border = _at(state, 0), _at(state, 2)
         else:
-            _set(memory.hashes, num, key)
-            _set(memory.starts, num, start)
-            _set(memory.ends_of, num, end)
+            _set(scratch + _HASHES, num, key)
+            _set(scratch + _STARTS, num, start)
+            _set(scratch + _ENDS, num, end)
             num += 1
     _set(state, 0, num)
     _set(state, 2, border)
 
 
 @njit
-def _words_paper(memory, num_pieces):
+def _words_paper(scratch, num_pieces):
     """Append the pieces as tokens, joined where no white space is between them."""
-    piece, state = np.int64(0), memory.state
+    piece, state = np.int64(0), scratch + _STATE
     while piece < num_pieces:
-        start, end = _at(memory.piece_starts, piece), _at(memory.piece_ends, piece)
+        start, end = _at(scratch + _PIECE_STARTS, piece), _at(scratch + _PIECE_ENDS, piece)
         _set(state, 2, _at(state, 2) | start >> 1 & 1)
         start >>= 2
         piece += 1
-        following = _at(memory.piece_starts, piece) if piece < num_pieces else np.int64(1)
+        following = _at(scratch + _PIECE_STARTS, piece) if piece < num_pieces else np.int64(1)
         if following & 1 != 0:
-            _keep(memory, _hash_ascii(start, end), start, end)
+            _keep(scratch, _hash_ascii(start, end), start, end)
             continue
         state_, word, held = _push_ascii(start, end, _SEED, _U0, np.int64(0))
         while following & 1 == 0:
-            end = _at(memory.piece_ends, piece)
+            end = _at(scratch + _PIECE_ENDS, piece)
             state_, word, held = _push_ascii(following >> 2, end, state_, word, held)
             piece += 1
-            following = _at(memory.piece_starts, piece) if piece < num_pieces else np.int64(1)
-        _keep(memory, _hashed(state_, word, held), start, end)
+            following = _at(scratch + _PIECE_STARTS, piece) if piece < num_pieces else np.int64(1)
+        _keep(scratch, _hashed(state_, word, held), start, end)
 
 
 # ------------------------------------------------------------------ any character, one at a time
@@ -518,12 +515,12 @@ def _keep_solo(memory, entry, position, size):
         if byte != 0x20:
             state, word, held = _push(state, word, held, np.uint64(byte), np.int64(1))
         if byte == 0x20 or place + 1 == last:
-            _keep(memory, _hashed(state, word, held), position, position + size)
+            _keep(memory.scratch, _hashed(state, word, held), position, position + size)
             state, word, held = _SEED, _U0, np.int64(0)
 
 
 @njit
-def _slow(memory, words, commands, text, position, end, until, paper):
+def _slow(memory, text, position, end, until, paper):
     """Append tokens one character at a time; the rule of `normal.tokens`, in its order.
 
     Args:
@@ -551,26 +548,26 @@ def _slow(memory, words, commands, text, position, end, until, paper):
         if under_way and splits:
             under_way = False
             if paper:
-                _keep(memory, _hashed(state, word, held), start, last)
+                _keep(memory.scratch, _hashed(state, word, held), start, last)
             else:
-                _keep_said(memory, words, _hashed(state, word, held), start, last)
+                _keep_said(memory.scratch, memory.words, _hashed(state, word, held), start, last)
         if not under_way and (
             position >= end
             or (position > until and _byte(position) < 0x80)
-            or _at(memory.state, 0) >= TOKENS - 32
+            or _at(memory.scratch + _STATE, 0) >= TOKENS - 32
         ):
             return position
         if kind == WORD:
             slash = not paper and position > text and _byte(position - 1) == 0x5C
             if slash and _is_letter(_byte(position)):
-                position = _command(memory, commands, position, end)
+                position = _command(memory.scratch, memory.commands, position, end)
                 continue
             under_way, script, start, last = True, entry & SCRIPT, position, position + size
             state, word, held = _push_folded(memory, entry, position, size, _SEED, _U0, np.int64(0))
         elif solo:
             _keep_solo(memory, entry, position, size)
         elif _byte(position) == 0x0A or _byte(position) == 0x0D:
-            _set(memory.state, 2, 1)
+            _set(memory.scratch + _STATE, 2, 1)
         position += size
 
 
@@ -583,65 +580,65 @@ def _rotated(value, by):
 
 
 @njit
-def _passing(memory, grams, first, num_tokens, width):
+def _passing(memory, first, num_tokens, width):
     """List the n-grams from the token `first` on that pass the filter; returns how many.
 
     No branch depends on what passes: where one is guessed wrong, all probes behind it begin anew.
     """
     key, gone, out = _U0, _U0, np.uint64(width - 1)
     for at in range(first, first + width - 1):
-        key = _rotated(key, _U1) ^ np.uint64(_at(memory.hashes, at))
+        key = _rotated(key, _U1) ^ np.uint64(_at(memory.scratch + _HASHES, at))
     num = np.int64(0)
     for at in range(first, num_tokens - width + 1):
-        key = _rotated(key ^ gone, _U1) ^ np.uint64(_at(memory.hashes, at + width - 1))
-        gone = _rotated(np.uint64(_at(memory.hashes, at)), out)
-        _set(memory.passing, num, at)
-        _set(memory.keys, num, key)
-        num += np.int64(_bit(grams, key))
+        key = _rotated(key ^ gone, _U1) ^ np.uint64(_at(memory.scratch + _HASHES, at + width - 1))
+        gone = _rotated(np.uint64(_at(memory.scratch + _HASHES, at)), out)
+        _set(memory.scratch + _PASSING, num, at)
+        _set(memory.scratch + _KEYS, num, key)
+        num += np.int64(_bit(memory.grams, key))
     return num
 
 
 @njit
-def _probe(memory, grams, first, num_tokens, width, num, text, begin, token):
+def _probe(memory, first, num_tokens, width, num, text, begin, token):
     """Append a row for each n-gram that begins at the token `first` of the buffer, or behind it."""
-    for passing in range(_passing(memory, grams, first, num_tokens, width)):
-        place = _find(grams, np.uint64(_at(memory.keys, passing)))
+    for passing in range(_passing(memory, first, num_tokens, width)):
+        place = _find(memory.grams, np.uint64(_at(memory.scratch + _KEYS, passing)))
         if place >= 0:
-            at = _at(memory.passing, passing)
+            at = _at(memory.scratch + _PASSING, passing)
             row = memory.hits + 8 * HIT * num
             _set(row, 0, text)
             _set(row, 1, token + at)
-            _set(row, 2, _at(memory.starts, at) - begin)
-            _set(row, 3, _at(memory.ends_of, at + width - 1) - begin)
-            _set(row, 4, _at(grams.values, place))
+            _set(row, 2, _at(memory.scratch + _STARTS, at) - begin)
+            _set(row, 3, _at(memory.scratch + _ENDS, at + width - 1) - begin)
+            _set(row, 4, _at(_at(memory.grams, _VALUES), place))
             num += 1
     return num
 
 
 @njit
-def _probe_line(memory, shorts, line, longest, final, num, text, begin, token):
+def _probe_line(memory, line, longest, final, num, text, begin, token):
     """Append a row for each short text that a line, or the text, begins with."""
-    num_tokens, num_lines = _at(memory.state, 0), _at(memory.state, 1)
-    first, following = _at(memory.lines, line), line + 1
+    num_tokens, num_lines = _at(memory.scratch + _STATE, 0), _at(memory.scratch + _STATE, 1)
+    first, following = _at(memory.scratch + _LINES, line), line + 1
     key = _SEED
     for at in range(first, min(first + longest, num_tokens)):
-        if following < num_lines and _at(memory.lines, following) == at:
+        if following < num_lines and _at(memory.scratch + _LINES, following) == at:
             if token + first > 0:
                 break
             following += 1
-        key = _mixed(key ^ np.uint64(_at(memory.hashes, at)))
-        place = _find(shorts, key) if _passes(shorts, key) else np.int64(-1)
+        key = _mixed(key ^ np.uint64(_at(memory.scratch + _HASHES, at)))
+        place = _find(memory.short_items, key) if _passes(memory.short_items, key) else np.int64(-1)
         if place < 0:
             break
-        short = _at(shorts.values, place) - 1
+        short = _at(_at(memory.short_items, _VALUES), place) - 1
         if short >= 0:
             ends_text = final and at + 1 == num_tokens
-            goes_on = following == num_lines or _at(memory.lines, following) > at + 1
+            goes_on = following == num_lines or _at(memory.scratch + _LINES, following) > at + 1
             row = memory.shorts + 8 * SHORT * num
             _set(row, 0, text)
             _set(row, 1, token + first)
-            _set(row, 2, _at(memory.starts, first) - begin)
-            _set(row, 3, _at(memory.ends_of, at) - begin)
+            _set(row, 2, _at(memory.scratch + _STARTS, first) - begin)
+            _set(row, 3, _at(memory.scratch + _ENDS, at) - begin)
             _set(row, 4, short)
             _set(row, 5, 1 if ends_text or not goes_on else 0)
             _set(row, 6, 1 if ends_text else 0)
@@ -655,51 +652,50 @@ def _trace(memory, seen, num_tokens, num, text, begin):
     for at in range(seen, num_tokens):
         row = memory.traced + 8 * TRACE * num
         _set(row, 0, text)
-        _set(row, 1, _at(memory.starts, at) - begin)
-        _set(row, 2, _at(memory.ends_of, at) - begin)
-        _set(row, 3, _at(memory.hashes, at))
+        _set(row, 1, _at(memory.scratch + _STARTS, at) - begin)
+        _set(row, 2, _at(memory.scratch + _ENDS, at) - begin)
+        _set(row, 3, _at(memory.scratch + _HASHES, at))
         num += 1
     return num
 
 
 @njit
-def _shift(memory, by):
+def _shift(scratch, by):
     """Drop the first tokens of the buffer, and their lines."""
-    num, num_lines = _at(memory.state, 0) - by, _at(memory.state, 1)
+    num, num_lines = _at(scratch + _STATE, 0) - by, _at(scratch + _STATE, 1)
     for at in range(num):
-        _set(memory.hashes, at, _at(memory.hashes, at + by))
-        _set(memory.starts, at, _at(memory.starts, at + by))
-        _set(memory.ends_of, at, _at(memory.ends_of, at + by))
+        _set(scratch + _HASHES, at, _at(scratch + _HASHES, at + by))
+        _set(scratch + _STARTS, at, _at(scratch + _STARTS, at + by))
+        _set(scratch + _ENDS, at, _at(scratch + _ENDS, at + by))
     gone = np.int64(0)
-    while gone < num_lines and _at(memory.lines, gone) < by:
+    while gone < num_lines and _at(scratch + _LINES, gone) < by:
         gone += 1
     for line in range(num_lines - gone):
-        _set(memory.lines, line, _at(memory.lines, line + gone) - by)
-    _set(memory.state, 0, num)
-    _set(memory.state, 1, num_lines - gone)
+        _set(scratch + _LINES, line, _at(scratch + _LINES, line + gone) - by)
+    _set(scratch + _STATE, 0, num)
+    _set(scratch + _STATE, 1, num_lines - gone)
 
 
 @njit
-def _read(memory, words, commands, text, position, end, paper):
+def _read(memory, text, position, end, paper):
     """Append tokens until there are enough, or the text ends; returns where to go on."""
-    while position < end and _at(memory.state, 0) < _FULL:
-        num, position, other, border = _pieces(memory, text, position, end, paper)
+    while position < end and _at(memory.scratch + _STATE, 0) < _FULL:
+        num, position, other, border = _pieces(memory.scratch, text, position, end, paper)
         if paper:
-            _words_paper(memory, num)
+            _words_paper(memory.scratch, num)
         else:
-            _words_evidence(memory, words, commands, num)
-        _set(memory.state, 2, _at(memory.state, 2) | np.int64(border))
+            _words_evidence(memory.scratch, memory.words, memory.commands, num)
+        _set(memory.scratch + _STATE, 2, _at(memory.scratch + _STATE, 2) | np.int64(border))
         if other != 0:
-            position = _slow(memory, words, commands, text, position, end, other, paper)
+            position = _slow(memory, text, position, end, other, paper)
     return position
 
 
-def _scan(memory, grams, shorts, words, commands, paper, width, longest, first, num_texts, room):
+def _scan(memory, paper, width, longest, first, num_texts, room):
     """Find the n-grams and short items of texts, until one has no room for its rows.
 
     Args:
-        grams, shorts, words, commands: a short item's value is its number + 1, and 0 for a mere
-            beginning of one.
+        memory: a short item's value in its table is its number + 1, and 0 for a mere beginning.
         paper: the form; evidence otherwise.
         width: n.
         longest: tokens of the longest short item.
@@ -715,14 +711,14 @@ def _scan(memory, grams, shorts, words, commands, paper, width, longest, first, 
         begin, end = _at(memory.begins, text), _at(memory.ends, text)
         before = (num_hits, num_shorts, num_traced)
         position, token, probed, seen = begin, np.int64(0), np.int64(0), np.int64(0)
-        _set(memory.state, 0, 0)
-        _set(memory.state, 1, 0)
-        _set(memory.state, 2, 1)
+        _set(memory.scratch + _STATE, 0, 0)
+        _set(memory.scratch + _STATE, 1, 0)
+        _set(memory.scratch + _STATE, 2, 1)
         final = False
         while not final:
-            position = _read(memory, words, commands, begin, position, end, paper)
-            num, final = _at(memory.state, 0), position >= end
-            num_lines = _at(memory.state, 1)
+            position = _read(memory, begin, position, end, paper)
+            num, final = _at(memory.scratch + _STATE, 0), position >= end
+            num_lines = _at(memory.scratch + _STATE, 1)
             if (
                 num_hits + num > room[0]
                 or num_shorts + num_lines * longest > room[1]
@@ -732,31 +728,28 @@ def _scan(memory, grams, shorts, words, commands, paper, width, longest, first, 
             if room[2] > 0:
                 num_traced = _trace(memory, seen, num, num_traced, text, begin)
             if num - probed >= width:
-                num_hits = _probe(memory, grams, probed, num, width, num_hits, text, begin, token)
+                num_hits = _probe(memory, probed, num, width, num_hits, text, begin, token)
                 probed = num - width + 1
             line = np.int64(0)
-            while line < num_lines and (final or _at(memory.lines, line) + longest < num):
+            while line < num_lines and (
+                final or _at(memory.scratch + _LINES, line) + longest < num
+            ):
                 num_shorts = _probe_line(
-                    memory, shorts, line, longest, final, num_shorts, text, begin, token
+                    memory, line, longest, final, num_shorts, text, begin, token
                 )
                 line += 1
             if final:
                 _set(memory.counts, text, token + num)
             else:
-                by = min(probed, _at(memory.lines, line)) if line < num_lines else probed
-                _shift(memory, by)
+                by = min(probed, _at(memory.scratch + _LINES, line)) if line < num_lines else probed
+                _shift(memory.scratch, by)
                 token, probed, seen = token + by, probed - by, num - by
     return num_texts, (num_hits, num_shorts, num_traced)
 
 
-def _all_int64(kind: Any) -> Any:
-    return types.NamedUniTuple(types.int64, len(kind._fields), kind)
-
-
 _THREE = types.UniTuple(types.int64, 3)
 _SIGNATURE = types.Tuple([types.int64, _THREE])(
-    _all_int64(Memory),
-    *[_all_int64(Lookup)] * 4,
+    types.NamedUniTuple(types.int64, len(Memory._fields), Memory),
     types.boolean,
     *[types.int64] * 4,
     _THREE,

@@ -50,9 +50,9 @@ def scanned(
     base = column.data.ctypes.data
     begins, ends = column.begins + base, column.ends + base
     counts = np.zeros(len(begins), np.int64)
-    scratch = np.zeros((8, compiled.TOKENS), np.int64)
-    state, known = np.zeros(3, np.int64), characters()
-    words, commands = said_tables()
+    scratch = np.zeros((compiled.COLUMNS, compiled.COLUMN), np.int64)
+    tables = [_addresses(table) for table in (grams, shorts, *said_tables())]
+    known = characters()
     room = [2 * compiled.TOKENS, 1024, 2 * compiled.TOKENS if trace else 0]
     out, text = [], 0
     while text < len(begins):
@@ -66,13 +66,13 @@ def scanned(
             *(
                 array.ctypes.data
                 for array in (
-                    begins, ends, counts, *blocks, *scratch, state,
+                    begins, ends, counts, *blocks, scratch, *tables,
                     known.pages, known.entries, known.pool,
                 )
             )
         )  # fmt: skip
         text, nums = compiled.scan(
-            memory, _lookup(grams), _lookup(shorts), _lookup(words), _lookup(commands),
+            memory,
             form == "paper", n, longest, text, len(begins), tuple(room),
         )  # fmt: skip
         out.append(tuple(block[:num].copy() for block, num in zip(blocks, nums, strict=True)))
@@ -80,7 +80,7 @@ def scanned(
     return out, counts
 
 
-def _lookup(table: Table) -> compiled.Lookup:
+def _addresses(table: Table) -> NDArray[np.int64]:
     columns = (table.bits, table.keys, table.first, table.values)
-    places = (column.ctypes.data for column in columns)
-    return compiled.Lookup(*places, table.bits_shift, table.first_shift)
+    places = [column.ctypes.data for column in columns]
+    return np.array([*places, table.bits_shift, table.first_shift], np.int64)
