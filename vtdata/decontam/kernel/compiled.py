@@ -430,25 +430,47 @@ def _words_evidence(scratch, words, commands, num_pieces):
 
 
 @njit
+def _hash_joined(scratch, piece, following, start, end):
+    """The hash of pieces joined to one token, and its end; all before `following`."""
+    state, word, held = _push_ascii(start, end, _SEED, _U0, np.int64(0))
+    while piece < following:
+        start, end = _at(scratch + _PIECE_STARTS, piece) >> 2, _at(scratch + _PIECE_ENDS, piece)
+        state, word, held = _push_ascii(start, end, state, word, held)
+        piece += 1
+    return _hashed(state, word, held), end
+
+
+@njit
 def _words_paper(scratch, num_pieces):
     """Append the pieces as tokens, joined where no white space is between them."""
-    piece, state = np.int64(0), scratch + _STATE
+    state = scratch + _STATE
+    num, num_lines, border = _at(state, 0), _at(state, 1), _at(state, 2)
+    _set(scratch + _PIECE_STARTS, num_pieces, 1)  # as if one more token came
+    piece = np.int64(0)
+    start = _at(scratch + _PIECE_STARTS, 0)
     while piece < num_pieces:
-        start, end = _at(scratch + _PIECE_STARTS, piece), _at(scratch + _PIECE_ENDS, piece)
-        _set(state, 2, _at(state, 2) | start >> 1 & 1)
-        start >>= 2
-        piece += 1
-        following = _at(scratch + _PIECE_STARTS, piece) if piece < num_pieces else np.int64(1)
-        if following & 1 != 0:
-            _keep(scratch, _hash_ascii(start, end), start, end)
-            continue
-        state_, word, held = _push_ascii(start, end, _SEED, _U0, np.int64(0))
-        while following & 1 == 0:
-            end = _at(scratch + _PIECE_ENDS, piece)
-            state_, word, held = _push_ascii(following >> 2, end, state_, word, held)
-            piece += 1
-            following = _at(scratch + _PIECE_STARTS, piece) if piece < num_pieces else np.int64(1)
-        _keep(scratch, _hashed(state_, word, held), start, end)
+        flags, start, end = start & 2, start >> 2, _at(scratch + _PIECE_ENDS, piece)
+        first, piece = piece + 1, piece + 1
+        after = _at(scratch + _PIECE_STARTS, piece)
+        if after & 1 != 0:
+            key = _hash_ascii(start, end)
+        else:
+            while after & 1 == 0:
+                piece += 1
+                after = _at(scratch + _PIECE_STARTS, piece)
+            key, end = _hash_joined(scratch, first, piece, start, end)
+        _set(scratch + _HASHES, num, key)
+        _set(scratch + _STARTS, num, start)
+        _set(scratch + _ENDS, num, end)
+        if flags | border != 0:
+            _set(scratch + _LINES, num_lines, num)
+            num_lines += 1
+            border = np.int64(0)
+        num += 1
+        start = after
+    _set(state, 0, num)
+    _set(state, 1, num_lines)
+    _set(state, 2, border)
 
 
 # ------------------------------------------------------------------ any character, one at a time
