@@ -35,11 +35,11 @@ _LINE_BYTES = 400
 """How much of a line behind a short item is looked at for instructions."""
 
 
-WORTH_SHARE, WORTH_CHAIN = 0.6, 0.45
+WORTH_SHARE, WORTH_CHAIN = 0.6, 0.55
 """A candidate is aligned if so much of its item, numbers alike, stands there in order, and so much
 of it in one place. Ours."""
 
-WORTH_GRAMS, WORTH_EQUAL, WORTH_DENSITY = 6, 8, 0.7
+WORTH_GRAMS, WORTH_EQUAL, WORTH_DENSITY = 4, 8, 0.8
 """Or if so many n-grams do, so many words in one place, and so close: a part of an item. Ours."""
 
 

@@ -30,7 +30,7 @@ COMMON_SHARE = 0.05
 LEAST_NUMBERS, LEAST_DIGITS = 3, 5
 """What a set of numbers must have to stand for a problem; a number counts up to three digits."""
 
-FLOOR = 0.8
+FLOOR = 0.9
 """Candidates are kept from this share of the threshold on, so that it can be lowered."""
 
 _IDEOGRAPHS = 0.3
