@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numba
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -310,3 +311,18 @@ def test_changed_code_has_a_cache_of_its_own(tmp_path: Path) -> None:
     file.write_text(file.read_text().replace("0x20", "0x21", 1))
     os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
     assert folder() != before
+
+
+def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There nothing is cached, and nothing fails."""
+    (tmp_path / "file").write_text("")
+    monkeypatch.setattr(grams.cache, "folder", lambda: tmp_path / "file" / "kernel")
+    settings = numba.config
+    before = settings.CACHE_DIR
+    with grams.cache.cached_by_content() as cached:
+        assert not cached
+    assert settings.CACHE_DIR == before
+    assert not grams.cache.is_warm()
+    monkeypatch.setattr(grams.cache, "folder", lambda: tmp_path / "kernel")
+    with grams.cache.cached_by_content() as cached:
+        assert cached

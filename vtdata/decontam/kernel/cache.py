@@ -48,18 +48,29 @@ def _user_cache() -> Path:
 
 
 def is_warm() -> bool:
-    """Whether compiled code lies there."""
-    return any(folder().glob("**/*.nbc"))
+    """Whether the compiled scan lies there."""
+    return any(folder().glob("**/compiled._scan-*.nbc"))
 
 
 @contextmanager
-def cached_by_content() -> Generator[None]:
-    """Functions that numba caches, declared in here, use our folder; others aren't affected."""
+def cached_by_content() -> Generator[bool]:
+    """Functions that numba caches, declared in here, use our folder; others aren't affected.
+
+    Yields whether they can be cached: where nothing can be written, each process compiles.
+    """
     import numba
 
     config: Any = numba.config  # it has its settings from a list, which no checker sees
     before, config.CACHE_DIR = config.CACHE_DIR, str(folder())
     try:
-        yield
+        yield _is_writable(folder())
     finally:
         config.CACHE_DIR = before
+
+
+def _is_writable(path: Path) -> bool:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return False
+    return os.access(path, os.W_OK)

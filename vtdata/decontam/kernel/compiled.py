@@ -73,6 +73,7 @@ class Memory(NamedTuple):
     """Of `normal.characters`, as are the next two."""
     entries: int
     pool: int
+    """Eight bytes behind it can be read."""
 
 
 COLUMN = TOKENS + 24
@@ -503,8 +504,12 @@ def _decoded(position, end):
 @njit
 def _entry(memory, position, end):
     """A character's entry and bytes."""
-    code, size = _byte(position), np.int64(1)
-    if code >= 0x80:
+    four, code, size = _four(position), _byte(position), np.int64(1)
+    if 0xE1 <= code <= 0xEC and four & 0xC0C000 == 0x808000 and end - position > 2:
+        code, size = (code & 0xF) << 12 | (four >> 2) & 0xFC0 | (four >> 16) & 0x3F, np.int64(3)
+    elif 0xC2 <= code <= 0xDF and four & 0xC000 == 0x8000 and end - position > 1:
+        code, size = (code & 0x1F) << 6 | (four >> 8) & 0x3F, np.int64(2)
+    elif code >= 0x80:
         code, size = _decoded(position, end)
     if code < 0:
         return np.int64(PUNCTUATION), size
@@ -519,19 +524,24 @@ def _push_folded(memory, entry, position, size, state, word, held):
     if entry >> 8 != 0:
         position = memory.pool + (entry >> 8) + 1
         size = _byte(position - 1)
-    for byte in range(position, position + size):
-        state, word, held = _push(state, word, held, np.uint64(_byte(byte)), np.int64(1))
-    return state, word, held
+    while size > 8:
+        state, word, held = _push(state, word, held, _eight(position), np.int64(8))
+        position += 8
+        size -= 8
+    value = _eight(position) & (_ONES >> np.uint64(64 - 8 * size))
+    return _push(state, word, held, value, size)
 
 
 @njit
 def _keep_solo(memory, entry, position, size):
     """Append the tokens of a character that stands by itself: the words it is folded to."""
-    first, last = position, position + size
-    if entry >> 8 != 0:
-        first = memory.pool + (entry >> 8) + 1
-        last = first + _byte(first - 1)
+    if entry >> 8 == 0:
+        key = _mixed(_SEED ^ (_eight(position) & (_ONES >> np.uint64(64 - 8 * size))))
+        _keep(memory.scratch, key, position, position + size)
+        return
     state, word, held = _SEED, _U0, np.int64(0)
+    first = memory.pool + (entry >> 8) + 1
+    last = first + _byte(first - 1)
     for place in range(first, last):
         byte = _byte(place)
         if byte != 0x20:
@@ -777,5 +787,5 @@ _SIGNATURE = types.Tuple([types.int64, _THREE])(
     _THREE,
 )
 
-with cached_by_content():
-    scan = njit(_SIGNATURE, cache=True, nogil=True)(_scan)
+with cached_by_content() as _cached:
+    scan = njit(_SIGNATURE, cache=_cached, nogil=True)(_scan)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -52,7 +53,7 @@ def scanned(
     counts = np.zeros(len(begins), np.int64)
     scratch = np.zeros((compiled.COLUMNS, compiled.COLUMN), np.int64)
     tables = [_addresses(table) for table in (grams, shorts, *said_tables())]
-    known = characters()
+    known, pool = characters(), _readable_pool()
     room = [2 * compiled.TOKENS, 1024, 2 * compiled.TOKENS if trace else 0]
     out, text = [], 0
     while text < len(begins):
@@ -67,7 +68,7 @@ def scanned(
                 array.ctypes.data
                 for array in (
                     begins, ends, counts, *blocks, scratch, *tables,
-                    known.pages, known.entries, known.pool,
+                    known.pages, known.entries, pool,
                 )
             )
         )  # fmt: skip
@@ -78,6 +79,12 @@ def scanned(
         out.append(tuple(block[:num].copy() for block, num in zip(blocks, nums, strict=True)))
         room = [2 * size for size in room]
     return out, counts
+
+
+@cache
+def _readable_pool() -> NDArray[np.uint8]:
+    """The folded texts, with eight bytes behind them."""
+    return np.append(characters().pool, np.zeros(8, np.uint8))
 
 
 def _addresses(table: Table) -> NDArray[np.int64]:
