@@ -321,7 +321,8 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Mon
     before = settings.CACHE_DIR
     with grams.cache.cached_by_content() as cached:
         assert not cached
-    assert settings.CACHE_DIR == before
+    kept = settings.CACHE_DIR
+    assert kept == before
     assert not grams.cache.is_warm()
     monkeypatch.setattr(grams.cache, "folder", lambda: tmp_path / "kernel")
     with grams.cache.cached_by_content() as cached:
