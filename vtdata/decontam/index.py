@@ -139,12 +139,14 @@ class Index:
         around = [self._around(texts, row) for row in rows]
         all_words = traced(self.grams, pa.array([part.raw for part in around], pa.binary()))
         borders = np.searchsorted(all_words.text, np.arange(len(around) + 1)).tolist()
-        same = alike(all_words).tolist()
-        spans = list(zip(all_words.start.tolist(), all_words.end.tolist(), strict=True))
+        same = alike(all_words)
         for row, part, (low, high) in zip(rows, around, pairwise(borders), strict=True):
             own = slice(low + (part.start > 0), max(low, high - part.goes_on))
-            if self._is_promising(row, same[own]):
-                aligned = self._aligned(self.found[row["entry"]], part, spans[own])
+            if self._is_promising(row, same[own].tolist()):
+                spans = all_words.start[own].tolist(), all_words.end[own].tolist()
+                aligned = self._aligned(
+                    self.found[row["entry"]], part, list(zip(*spans, strict=True))
+                )
                 if aligned is not None:
                     yield {**row, **aligned}
 
