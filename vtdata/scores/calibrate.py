@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import pyarrow as pa
 from pydantic import Field
 
+from vtdata.intervals import clopper_pearson
 from vtdata.records import Query
 from vtdata.records import Vote as VoteRecord
 from vtdata.steps import Context, Global, step
-from vtdata.verify.calibrate import Point, as_text, choose_threshold, clopper_pearson, curve
+from vtdata.verify.calibrate import Point, as_text, choose_threshold, curve
 
 if TYPE_CHECKING:
     import polars as pl

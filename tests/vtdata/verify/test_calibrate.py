@@ -11,15 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vtdata.errors import ConfigError
+from vtdata.intervals import at_least, clopper_pearson, lower_bound
 from vtdata.verify.calibrate import (
     Point,
     as_text,
-    at_least,
     choose_threshold,
-    clopper_pearson,
     curve,
     fewest,
-    lower_bound,
 )
 
 TARGET, CONFIDENCE = 0.95, 0.95

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypedDict
 
 from vtdata.errors import ConfigError
+from vtdata.intervals import clopper_pearson
 
 CONFIDENCE = 0.95
 
@@ -42,8 +43,6 @@ class Rate:
     @classmethod
     def over(cls, counted: Counted) -> Rate:
         """Return the rate of counts; without trials the interval is all of [0, 1]."""
-        from vtdata.verify.calibrate import clopper_pearson  # slow: it brings the math verifiers
-
         low, high = clopper_pearson(counted["found"], counted["of"], CONFIDENCE)
         return cls(counted["found"], counted["of"], round(low, 4), round(high, 4))
 
