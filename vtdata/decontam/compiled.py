@@ -22,5 +22,5 @@ def compiled(loop: Callable[..., None]) -> Callable[..., None]:
 def _compiled(loop: Callable[..., None]) -> Callable[..., Any]:
     from numba import njit
 
-    with cached_by_content():
-        return njit(cache=True, nogil=True)(loop)
+    with cached_by_content() as cached:
+        return njit(cache=cached, nogil=True)(loop)

@@ -23,8 +23,10 @@ _SOURCES = (
     ("vtdata.decontam.kernel", "compiled.py"),
     ("vtdata.decontam.kernel", "tables.py"),
     ("vtdata.decontam.normal", "characters.py"),
+    ("vtdata.decontam", "windows.py"),
+    ("vtdata.decontam", "suspect.py"),
 )
-"""The scan, and what its constants come from; tables are handed to it, never compiled in."""
+"""The loops, and what their constants come from; tables are handed to them, never compiled in."""
 
 
 @cache
