@@ -248,7 +248,10 @@ def test_what_cannot_be_looked_for(
 @pytest.mark.parametrize(
     ("warm", "scanned", "num_bytes", "ahead", "way"),
     [
-        (True, 0, 1, None, "compiled"),
+        (True, 0, 999_999, None, "plain"),
+        (True, 0, 1_000_000, None, "compiled"),
+        (True, 999_999, 1, None, "compiled"),
+        (True, 0, 1, 1_000_000, "compiled"),
         (False, 0, 1, None, "plain"),
         (False, 0, COMPILE_FROM_BYTES, None, "compiled"),
         (False, 0, COMPILE_FROM_BYTES - 1, None, "plain"),

@@ -39,6 +39,10 @@ COMPILE_FROM_BYTES = 30_000_000
 """Text from which compiling is faster than plain Python. Ours: that many bytes take plain Python
 about as long as compiling takes."""
 
+LOAD_FROM_BYTES = 1_000_000
+"""Text from which loading code that was compiled before is faster. Ours: that many bytes take plain
+Python about as long as importing numba takes."""
+
 MAX_SHORT = 12
 """Longest short item, in tokens: longer ones have n-grams enough."""
 
@@ -192,8 +196,9 @@ _PLAIN_BYTES = [0]
 def choose(num_bytes: int, ahead: int | None = None) -> Way:
     """Which code scans the next texts.
 
-    Compiled, where it was compiled already, by this process or an earlier one; or where at least
-    COMPILE_FROM_BYTES are to be scanned, or, if nobody knows, have been scanned.
+    Compiled, where this process has loaded it; or where enough is to be scanned, or, if nobody
+    knows, has been scanned: LOAD_FROM_BYTES where an earlier process left compiled code, else
+    COMPILE_FROM_BYTES.
 
     Args:
         num_bytes: of these texts.
@@ -201,7 +206,8 @@ def choose(num_bytes: int, ahead: int | None = None) -> Way:
     """
     if sys.byteorder != "little":
         return "plain"  # words are read eight bytes at a time, the first byte lowest
-    if "vtdata.decontam.kernel.compiled" in sys.modules or cache.is_warm():
+    if "vtdata.decontam.kernel.compiled" in sys.modules:
         return "compiled"
     total = _PLAIN_BYTES[0] + num_bytes if ahead is None else max(ahead, num_bytes)
-    return "compiled" if total >= COMPILE_FROM_BYTES else "plain"
+    least = LOAD_FROM_BYTES if cache.is_warm() else COMPILE_FROM_BYTES
+    return "compiled" if total >= least else "plain"
