@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from vtdata.llm.model import ModelSpec
-from vtdata.recipe.catalog import STEPS, lookup
+from vtdata.recipe.catalog import ANYWHERE, STEPS, find, lookup
 from vtdata.recipe.model import RecipeModel
 from vtdata.recipe.schema import settings_schema
 
@@ -26,6 +26,8 @@ def rows() -> list[tuple[str, str, str]]:
     for stage, names in STEPS.items():
         for name in names:
             found += _of(f"{stage}.{name}", settings_schema(lookup(stage, name)))
+    for name, target in ANYWHERE.items():
+        found += _of(name, settings_schema(find(target)))
     found += _of("models.NAME", ModelSpec.model_json_schema())
     found += _of("recipe", RecipeModel.model_json_schema())
     return found

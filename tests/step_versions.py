@@ -13,7 +13,7 @@ from pathlib import Path
 from vtdata import verify
 from vtdata.corpora.checks import Check
 from vtdata.corpora.unite import Unite
-from vtdata.recipe.catalog import STEPS, find
+from vtdata.recipe.catalog import ANYWHERE, STEPS, find
 
 VERDICTS = "vtdata.verify"
 TABLE = Path(__file__).with_name("step_versions.json")
@@ -23,7 +23,7 @@ def targets() -> list[str]:
     """Every step that a recipe can name, those that are always there, and the verifiers."""
     implied = [f"{cls.__module__}:{cls.__qualname__}" for cls in (Unite, Check)]
     named = [target for names in STEPS.values() for target in names.values()]
-    return sorted([VERDICTS, *implied, *named])
+    return sorted([VERDICTS, *implied, *named, *ANYWHERE.values()])
 
 
 def verdicts() -> dict[str, object]:

@@ -7,6 +7,7 @@ it pickles; whatever it needs while running comes in a ``Context``.
     Source   makes queries out of files, hubs and generators          corpora
     Map      one query in, itself (and perhaps new ones) out          any stage
     Keep     one query in, a reason to reject it or None              any stage
+    Batched  some queries in, each marked where they stand            any stage
     Async    like Map, but waits for model calls or programs          any stage
     Global   observe on every rank, decide once, apply on every rank  any stage
     Cut      turns queries into the rows of a training set            shards
@@ -18,7 +19,7 @@ fails the run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass as stdlib_dataclass
 from dataclasses import field
 from pathlib import Path
@@ -151,6 +152,15 @@ class Step:
         del folder
         return []
 
+    def resolved(self, folder: Path) -> dict[str, Any]:
+        """What names in its settings stand for, found when a run begins; raises ConfigError.
+
+        For what isn't a file beside the recipe: benchmarks by name, say. It enters the fingerprint
+        and the block's manifest, so it is data that JSON can hold, and the same on every machine.
+        """
+        del folder
+        return {}
+
     def model_names(self) -> list[str]:
         """Entries of the recipe's ``models`` that it asks."""
         return []
@@ -183,6 +193,17 @@ class Keep(Step):
 
     def why_drop(self, query: Query, ctx: Context) -> str | None:
         """Return a reason of ``reasons``, or None to keep."""
+        raise NotImplementedError
+
+
+class Batched(Step):
+    """Sees some queries at a time, for work that is cheap only in bulk; makes none.
+
+    Which queries come together is chance: what becomes of one must not depend on the others.
+    """
+
+    def process(self, queries: Sequence[Query], ctx: Context) -> None:
+        """Change and mark the queries where they stand."""
         raise NotImplementedError
 
 

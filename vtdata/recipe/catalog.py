@@ -44,6 +44,17 @@ STEPS: dict[str, dict[str, str]] = {
     },
 }
 
+ANYWHERE: dict[str, str] = {
+    "decontaminate": "vtdata.queries.decontaminate:Decontaminate",
+    "judge_suspects": "vtdata.queries.judge_suspects:JudgeSuspects",
+}
+"""Steps that may stand in a block of any kind."""
+
+
+def named(stage: str) -> dict[str, str]:
+    """Return the steps that a block of a kind may name."""
+    return STEPS[stage] | ANYWHERE
+
 
 def find(target: str) -> type[Step]:
     """Import ``package.module:Class``.
@@ -78,13 +89,13 @@ def lookup(stage: str, name: str) -> type[Step]:
     Raises:
         ConfigError: there is none; says the nearest spelling and where else it is.
     """
-    target = STEPS[stage].get(name)
+    target = named(stage).get(name)
     if target is None:
         elsewhere = [other for other in STAGES if name in STEPS[other]]
         hint = (
             f" it belongs to the {elsewhere[0]} stage"
             if elsewhere
-            else nearest(name, STEPS[stage]) or f" there is: {', '.join(STEPS[stage])}"
+            else nearest(name, named(stage)) or f" there is: {', '.join(named(stage))}"
         )
         raise ConfigError(f"no step '{name}' in the {stage} stage:{hint}")
     return find(target)

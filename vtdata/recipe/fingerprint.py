@@ -105,6 +105,8 @@ def _fingerprint(
             "files": files,
             "models": models,
         }
+        if resolved := step.resolved(plan.folder):
+            found["resolved"] = resolved
         steps.append(found | ({"sandbox": plan.recipe.sandbox} if wants_sandbox(step) else {}))
     content = {
         "schema": SCHEMA_VERSION,

@@ -29,7 +29,8 @@ from vtdata.recipe.rules import (
     no_literal_secrets,
     no_twins,
 )
-from vtdata.recipe.source import Source, load_yaml, override, spell
+from vtdata.recipe.source import Source, load_yaml, override
+from vtdata.recipe.wiring import check_needs, facet, fill_against, fill_set
 from vtdata.records import query_schema
 from vtdata.steps import Cut, Global, Keep, Step
 from vtdata.steps import Source as SourceStep
@@ -325,9 +326,10 @@ def _check_kinds(source: Source, blocks: list[Block], start: From | None) -> Non
 def _resolve(
     source: Source, blocks: list[Block], recipe: RecipeModel, *, open_start: bool
 ) -> tuple[list[Block], dict[str, Any]]:
-    """Fill in ``of``, and check that each step finds what it reads."""
+    """Fill in what hangs on steps before, and check that each step finds what it reads."""
     there: set[str] = set()
     sets: list[str] = []
+    benchmarks: list[str] = []
     columns: dict[str, Any] = {}
     tables: dict[str, pa.Schema] = {}
     resolved: list[Block] = []
@@ -339,15 +341,15 @@ def _resolve(
             where = f"{place}, step '{planned.name}'"
             check_means(step, recipe, where)
             if not open_start:
-                step = _fill_set(step, sets, where)
-                _check_needs(step, there, where)
+                step = fill_against(fill_set(step, sets, where), benchmarks)
+                check_needs(step, there, where)
             made = step.rollout_set()
             if made in sets:
                 raise ConfigError(
                     f"{where}: a set '{made}' is made before: name this one with 'as'"
                 )
             sets += [made] if made else []
-            there.update(_facet(step, fact, made) for fact in step.gives)
+            there.update(facet(step, fact, made) for fact in step.gives)
             check_tables(step, tables, where)
             for name, kind in step.writes.items():
                 if name in _FIXED:
@@ -357,36 +359,3 @@ def _resolve(
             steps.append(dataclasses.replace(planned, step=step))
         resolved.append(dataclasses.replace(block, steps=tuple(steps)))
     return resolved, columns
-
-
-def _fill_set(step: Step, sets: list[str], where: str) -> Step:
-    of = getattr(step, "of", None)
-    if not {"rollouts", "verdicts"} & set(step.needs) or not hasattr(step, "of"):
-        return step
-    if of is None and len(sets) > 1:
-        raise ConfigError(
-            f"{where}: there are several rollout sets ({', '.join(sets)}): say which with 'of'"
-        )
-    if of is not None and of not in sets:
-        raise ConfigError(
-            f"{where}: no rollout set '{of}';{nearest(of, sets)} there is: "
-            f"{', '.join(sets) or 'none yet'}"
-        )
-    return dataclasses.replace(step, of=of or sets[0]) if sets else step  # ty: ignore
-
-
-def _facet(step: Step, fact: str, made: str | None) -> str:
-    if fact in ("rollouts", "verdicts"):
-        return f"{fact}:{made or getattr(step, 'of', None)}"
-    return fact
-
-
-def _check_needs(step: Step, there: set[str], where: str) -> None:
-    before = {"rollouts": "rollouts", "verdicts": "scores", "vote": "scores", "into": "selections"}
-    for fact in step.needs:
-        facet = _facet(step, fact, None)
-        if facet not in there:
-            raise ConfigError(
-                f"{where} reads {spell([facet])} and nothing before it writes that: put a "
-                f"'{before.get(fact, fact)}' block that does before it"
-            )

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from vtdata.recipe.catalog import STEPS, lookup
+from vtdata.recipe.catalog import ANYWHERE, STEPS, find, lookup, named
 from vtdata.recipe.model import From, RecipeModel
 from vtdata.steps import Keep, Step
 
@@ -37,12 +37,15 @@ def recipe_schema() -> dict[str, Any]:
     schema = RecipeModel.model_json_schema()
     definitions = schema.setdefault("$defs", {})
     patterns: dict[str, Any] = {}
+    for name, target in ANYWHERE.items():
+        definitions[name] = _settings(find(target), definitions)
     for stage, names in STEPS.items():
-        branches: list[dict[str, Any]] = [{"$ref": "#/$defs/use"}]
         for name in names:
-            step = lookup(stage, name)
-            definitions[f"{stage}.{name}"] = _settings(step, definitions)
-            settings = {"anyOf": [{"$ref": f"#/$defs/{stage}.{name}"}, {"type": "null"}]}
+            definitions[f"{stage}.{name}"] = _settings(lookup(stage, name), definitions)
+        branches: list[dict[str, Any]] = [{"$ref": "#/$defs/use"}]
+        for name in named(stage):
+            key = name if name in ANYWHERE else f"{stage}.{name}"
+            settings = {"anyOf": [{"$ref": f"#/$defs/{key}"}, {"type": "null"}]}
             branches.append(
                 {
                     "type": "object",
@@ -51,7 +54,7 @@ def recipe_schema() -> dict[str, Any]:
                     "additionalProperties": False,
                 }
             )
-            if not definitions[f"{stage}.{name}"].get("required"):
+            if not definitions[key].get("required"):
                 branches.append({"const": name})
         patterns[rf"^{stage}(\.[\w-]+)?$"] = {"type": "array", "items": {"anyOf": branches}}
     definitions["use"] = _USE

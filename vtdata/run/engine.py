@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -52,9 +51,8 @@ class Input:
 
     @property
     def digest(self) -> str:
-        """sha256 over the parts' names and hashes: made again with the same bytes, it is equal."""
-        listing = [[part.file, part.sha256] for part in self.manifest.parts]
-        return hashlib.sha256(json.dumps(listing).encode()).hexdigest()
+        """Of the manifest's parts."""
+        return self.manifest.digest
 
 
 @dataclass(slots=True)
@@ -222,7 +220,7 @@ class Engine:
             input=given.digest if given else None,
             parts=[Part.load(part) for result in last for part in result["parts"]],
             rejects=[Part.load(part) for result in everything for part in result["rejects"]],
-            steps=[_step_entry(planned, books) for planned in _reported(block)],
+            steps=[_step_entry(p, books, self.plan.folder) for p in _reported(block)],
             decisions=sorted(path.name for path in folder.glob("decisions/*.parquet")),
             tables=_merged_tables(block, folder, results),
             models=models,
@@ -296,14 +294,17 @@ def _reported(block: Block) -> list[PlannedStep]:
     return [*block.steps, rest]
 
 
-def _step_entry(planned: PlannedStep, books: Mapping[str, Books]) -> dict[str, Any]:
-    settings = {} if planned.name == REST else settings_of(planned.step)
+def _step_entry(planned: PlannedStep, books: Mapping[str, Books], folder: Path) -> dict[str, Any]:
+    is_rest = planned.name == REST
+    settings = {} if is_rest else settings_of(planned.step)
+    resolved = {} if is_rest else planned.step.resolved(folder)
     return {
         "name": planned.name,
         "step": planned.target,
         "version": planned.step.version,
         "settings": json.loads(json.dumps(settings, default=str)),
         "books": books.get(planned.name, Books()).dump(),
+        **({"resolved": resolved} if resolved else {}),
     }
 
 

@@ -5,19 +5,24 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Any
 
 from vtdata.corpora.unite import unite
 from vtdata.errors import DataError, RunError, Stopped, VtdataError
 from vtdata.recipe.plan import PlannedStep
-from vtdata.records import Query
+from vtdata.records import Query, size_of
 from vtdata.run.books import Before, Books, before, settle
 from vtdata.run.tables import Tables
-from vtdata.steps import Async, Context, Global, Keep, Map
+from vtdata.steps import Async, Batched, Context, Global, Keep, Map
 from vtdata.steps import Source as SourceStep
 
 Reject = Callable[[Query], None]
+
+BATCH_QUERIES = 512
+"""A batched step sees at most so many queries at a time (ours)."""
+BATCH_BYTES = 8 * 2**20
+"""And no more once they take so many bytes (ours)."""
 
 
 @dataclass(slots=True)
@@ -35,6 +40,25 @@ class Station:
     @property
     def waits(self) -> bool:
         return isinstance(self.planned.step, Async)
+
+    @property
+    def batches(self) -> bool:
+        return isinstance(self.planned.step, Batched)
+
+    def handle_some(self, queries: list[Query]) -> None:
+        """Let a batched step see queries."""
+        was = [before(query) for query in queries]
+        step = self.planned.step
+        assert isinstance(step, Batched)
+        try:
+            step.process(queries, self.ctx)
+        except VtdataError:
+            raise
+        except Exception as error:
+            error.add_note(f"in step '{self.name}' ({self.planned.target})")
+            raise
+        for one, query in zip(was, queries, strict=True):
+            settle(self.books, [one], [query], self.name)
 
     def handle(self, query: Query) -> list[Query]:
         """Let a per-query step see a query."""
@@ -176,6 +200,17 @@ def advance(stations: list[Station], query: Query, reject: Reject) -> Iterator[Q
 
 
 def through(stations: list[Station], stream: Iterable[Query], reject: Reject) -> Iterator[Query]:
+    """Take a stream through per-query and batched steps."""
+    for batches, group in groupby(stations, key=lambda at: at.batches):
+        if batches:
+            for at in group:
+                stream = batched(at, stream, reject)
+        else:
+            stream = one_by_one(list(group), stream, reject)
+    yield from stream
+
+
+def one_by_one(stations: list[Station], stream: Iterable[Query], reject: Reject) -> Iterator[Query]:
     """Take a stream through per-query steps."""
     for query in stream:
         for position, at in enumerate(stations):
@@ -186,6 +221,24 @@ def through(stations: list[Station], stream: Iterable[Query], reject: Reject) ->
                 break
         else:
             yield query
+
+
+def batched(at: Station, stream: Iterable[Query], reject: Reject) -> Iterator[Query]:
+    """Take a stream through a batched step; holds one batch."""
+    held: list[Query] = []
+    size = 0
+    for query in chain(stream, [None]):
+        if held and (query is None or len(held) == BATCH_QUERIES or size >= BATCH_BYTES):
+            at.handle_some(held)
+            for seen in held:
+                if seen.live:
+                    yield seen
+                else:
+                    reject(seen)
+            held, size = [], 0
+        if query is not None:
+            held.append(query)
+            size += size_of(query)
 
 
 def heeding(stream: Iterable[Query], ctx: Context) -> Iterator[Query]:

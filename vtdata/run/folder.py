@@ -13,6 +13,7 @@ only what a manifest lists, so a folder without one is no data, whatever lies in
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -64,7 +65,7 @@ class Manifest:
     parts: list[Part]
     rejects: list[Part]
     steps: list[dict[str, Any]]
-    """Per step: name, target, version, settings, books."""
+    """Per step: name, target, version, settings, books; and ``resolved`` where it has any."""
     decisions: list[str] = field(default_factory=list)
     sets: list[str] = field(default_factory=list)
     """Folders of training sets, each with a manifest of its own."""
@@ -82,6 +83,12 @@ class Manifest:
     @property
     def raw_bytes(self) -> int:
         return sum(part.raw_bytes for part in self.parts)
+
+    @property
+    def digest(self) -> str:
+        """sha256 over the parts' names and hashes: made again with the same bytes, it is equal."""
+        listing = [[part.file, part.sha256] for part in self.parts]
+        return hashlib.sha256(json.dumps(listing).encode()).hexdigest()
 
     def books(self) -> dict[str, Books]:
         return {step["name"]: Books.load(step["books"]) for step in self.steps}

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -314,7 +315,8 @@ class RankRun:
             num_sync = next((n for n, at in enumerate(rest) if at.waits), len(rest))
             stream = through(rest[:num_sync], stream, reject) if num_sync else stream
             rest = rest[num_sync:]
-            last_async = max((n for n, at in enumerate(rest) if at.waits), default=-1)
+            fusable = list(takewhile(lambda at: not at.batches, rest))
+            last_async = max((n for n, at in enumerate(fusable) if at.waits), default=-1)
             if last_async >= 0:
                 assert calls is not None
                 stream = fused(

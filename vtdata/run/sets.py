@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from vtdata.recipe.fingerprint import model_identity
 from vtdata.recipe.plan import Block, Plan
 from vtdata.run.books import Books
+from vtdata.run.decontaminated import benchmarks_of
 from vtdata.run.folder import Manifest, clear, load_manifest
 from vtdata.shards.card import write_card
 from vtdata.shards.cut import cut
@@ -29,6 +30,7 @@ def cut_sets(
     plan = engine.plan
     steps = [entry for other in plan.blocks for entry in _steps(engine, other, block, manifest)]
     spent = engine.ledger.total().usd if any(m.price for m in plan.models.values()) else None
+    benchmarks = benchmarks_of(engine, block, manifest)
     names = []
     for planned in block.cuts:
         step = planned.step
@@ -49,6 +51,7 @@ def cut_sets(
             steps=steps,
             models=_identities(plan, engine),
             cost_usd=spent,
+            benchmarks=benchmarks,
         )
         names.append(step.folder)
     write_card(folder, names, description=plan.recipe.description)

@@ -269,9 +269,24 @@ def _benchmarks(manifest: ShardManifest) -> str:
     if not manifest.benchmarks:
         return "## Decontamination\n\nNot checked against any benchmark."
     rows = [
-        [b.get("name", ""), b.get("revision", ""), b.get("hits", 0)] for b in manifest.benchmarks
+        (
+            bench["name"],
+            (bench["revision"] or "-")[:12],
+            bench["sha256"][:12],
+            bench["license"] or "unknown",
+            bench["items"],
+            ", ".join(f"{verdict} {count:,}" for verdict, count in bench["hits"].items()) or "none",
+            f"{bench['profile']}, {bench['block']}/{bench['step']}",
+        )
+        for bench in manifest.benchmarks
     ]
-    return f"## Decontamination\n\n{_table(('benchmark', 'revision', 'hits'), rows)}"
+    head = ("benchmark", "revision", "sha256", "license", "items", "hits", "profile, step")
+    dropped = list(dict.fromkeys(word for bench in manifest.benchmarks for word in bench["drop"]))
+    return (
+        f"## Decontamination\n\n{_table(head, rows)}\n\nA hit is a text and an item. Dropped: "
+        f"{', '.join(dropped) or 'nothing'}; other classes are reported. No hit means that this "
+        "profile found none, not that there is none."
+    )
 
 
 _LIMITS = """## Limits

@@ -45,7 +45,9 @@ class ShardManifest:
     """What the token counts are in; None: as each model's server counted."""
     cost_usd: float | None
     benchmarks: tuple[dict[str, Any], ...]
-    """Decontaminated against: name, revision, hits."""
+    """Decontaminated against, per step that did: ``block``, ``step``, ``profile`` (with version),
+    ``drop``, name, source, revision, sha256, license, number of ``items``, and ``hits`` by class.
+    Never text of an item."""
     versions: dict[str, str]
 
 

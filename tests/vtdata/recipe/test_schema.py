@@ -9,7 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from tests.runs import FULL
-from vtdata.recipe.catalog import STEPS
+from vtdata.recipe.catalog import ANYWHERE, STEPS
 from vtdata.recipe.schema import recipe_schema
 
 SCHEMA = recipe_schema()
@@ -22,7 +22,7 @@ def valid(recipe: dict[str, Any]) -> bool:
 def test_it_is_a_schema_with_every_step() -> None:
     Draft202012Validator.check_schema(SCHEMA)
     names = {f"{stage}.{name}" for stage, steps in STEPS.items() for name in steps}
-    assert names <= set(SCHEMA["$defs"])
+    assert names | ANYWHERE.keys() <= set(SCHEMA["$defs"])
 
 
 def test_a_good_recipe_is_valid() -> None:
@@ -39,6 +39,9 @@ def test_a_good_recipe_is_valid() -> None:
             [{"length": {"min_chars": 3, "tests": [{"row": {"question": "a"}, "keep": True}]}}],
         ),
         ("queries", [{"use": "own.steps:Mine", "with": {"a": 1}}]),
+        ("queries", [{"decontaminate": {"against": ["aime24"], "drop": ["exact"]}}]),
+        ("scores", [{"decontaminate": {"against": ["./mine.jsonl"], "profile": "paper"}}]),
+        ("rollouts", [{"judge_suspects": {"by": "teacher"}}]),
         ("rollouts", [{"sample": {"by": "teacher", "as": "other"}}]),
     ],
 )
@@ -53,6 +56,8 @@ def test_forms_of_a_step(block: str, body: list[Any]) -> None:
         ("queries", [{"length": {"min_char": 3}}]),
         ("queries", [{"length": {"min_chars": "3"}}]),
         ("queries", ["verify"]),
+        ("queries", ["decontaminate"]),
+        ("queries", [{"decontaminate": {"against": ["aime24"], "drop": ["exakt"]}}]),
         ("queries", [{"use": "no colon"}]),
         ("rollouts", [{"sample": {"n": 4}}]),
         ("rollouts", ["sample"]),
