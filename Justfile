@@ -30,6 +30,11 @@ status run="runs/toy-sft" *args: (_env "local")
 replay run="runs/toy-sft" *args: (_env "local")
     @"{{ vtdata }}" replay "$@"
 
+# is a benchmark in this corpus? --against NAME or FILE, --report FILE.html
+[group('corpora')]
+decontam *args: (_env "local")
+    @"{{ vtdata }}" decontam "$@"
+
 # serve a model on loopback: vLLM where there is a GPU, else the CPU server
 [group('models')]
 serve *args: (_env "local")

@@ -155,6 +155,8 @@ def audit(request: Request, engine: Engine, hooks: Hooks | None = None) -> Audit
         workers = request.workers or os.cpu_count() or 1
         indexes = Indexes(engine)
         made.passed = scan(work, benchmarks, profile, indexes, workers=workers, said=hooks.scanned)
+        if indexes.without_evidence:
+            hooks.say(_silent(indexes.without_evidence))
         _count(made)
         made.power = _measure_power(made, engine, indexes)
         hits = [judged(one, benchmarks, profile, engine) for one in held]
@@ -163,6 +165,14 @@ def audit(request: Request, engine: Engine, hooks: Hooks | None = None) -> Audit
             tables += _spread(store, shards, hits, made, engine, workers)
         made.evidence = merge(tables)
     return made
+
+
+def _silent(items: Sequence[tuple[str, int]]) -> str:
+    shown = ", ".join(f"{bench} {item}" for bench, item in items[:5])
+    return (
+        f"{len(items)} items have too few words that are evidence, and can't be found: {shown}"
+        f"{' ...' if len(items) > 5 else ''}"
+    )
 
 
 def load_all(against: Sequence[str], engine: Engine, say: Callable[[str], None]) -> list[Benchmark]:

@@ -81,6 +81,11 @@ class Indexes:
             self._last = (key, self.build(benchmarks, profile))
         return self._last[1]
 
+    @property
+    def without_evidence(self) -> list[tuple[str, int]]:
+        """Benchmark and number of the items that the last index can't find."""
+        return list(getattr(self._last[1], "without_evidence", ())) if self._last else []
+
 
 def default_engine() -> Engine:
     """Return the engine that ships: the registry, the two profiles, the index."""

@@ -59,7 +59,7 @@ def entries(benchmarks: Sequence[Benchmark], profile: Profile) -> list[Entry]:
 def _entry(bench: str, item: Item, profile: Profile) -> Entry:
     found = tokens(item.text, profile.form)
     words = [token.text for token in found]
-    weight = weights(words)
+    weight = weights(words, drawings=not profile.aligns)  # the paper's rule has no exception
     grams: dict[Gram, int] = {}
     for place in range(len(words) - profile.n + 1):
         if all(weight[place : place + profile.n]):

@@ -44,7 +44,7 @@ def instructions() -> tuple[tuple[tuple[str, ...], re.Pattern[str]], ...]:
             whole = re.sub("<([A-Z]+)>", lambda match: named[match[1]], pattern)
             compiled = re.compile(rf"(?<!\S){whole}(?!\S)")
             found.append((tuple(hints.split("|")), compiled))
-    return (*found, (("asy",), _DRAWING))
+    return tuple(found)
 
 
 _FOLDER = files("vtdata.decontam.normal")
@@ -53,21 +53,27 @@ _DRAWING = re.compile(r"(?<!\S)asy(?!\S).*?(?<!\S)asy(?!\S)")
 """Asymptote code: copies of a problem have it or not."""
 
 
-def weights(tokens: Sequence[str]) -> list[float]:
-    """How much each word of a text counts: 1, ``LIGHT`` for boilerplate, 0 for no evidence."""
+def weights(tokens: Sequence[str], *, drawings: bool = False) -> list[float]:
+    """How much each word of a text counts: 1, ``LIGHT`` for boilerplate, 0 for no evidence.
+
+    Args:
+        tokens: normalized words.
+        drawings: whether drawing code counts.
+    """
     found = [1.0] * len(tokens)
     for start, end in _boilerplate(tokens):
         found[start:end] = [LIGHT] * (end - start)
-    for start, end in void(tokens):
+    for start, end in void(tokens, drawings=drawings):
         found[start:end] = [0.0] * (end - start)
     return found
 
 
-def void(tokens: Sequence[str]) -> Iterator[tuple[int, int]]:
+def void(tokens: Sequence[str], *, drawings: bool = False) -> Iterator[tuple[int, int]]:
     """Ranges of words that are no evidence at all, first and behind the last."""
     text = " ".join(tokens)
     starts: list[int] = []
-    for hints, pattern in instructions():
+    patterns = instructions() if drawings else (*instructions(), (("asy",), _DRAWING))
+    for hints, pattern in patterns:
         if not any(hint in text for hint in hints):
             continue
         for match in pattern.finditer(text):
