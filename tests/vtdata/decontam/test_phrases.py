@@ -86,6 +86,30 @@ def test_an_instruction_beside_a_question_changes_none_of_its_words(
     assert evidence(form.format(q=QUESTION, i=instruction)) == evidence(QUESTION)
 
 
+@pytest.mark.parametrize(
+    "instruction",
+    [
+        *INSTRUCTIONS,
+        "Give the result at the end.",
+        "Put your response on a new line.",
+        "Write the solution on a separate line.",
+        "Express the value as an integer.",
+        "Report the result as a number.",
+        "Give the result as a single integer.",
+        "State the value as an arabic numeral.",
+        "The value is an integer between 0 and 999.",
+        "The result will be a three-digit integer from 0 to 999.",
+        "Give the result using sympy.",
+    ],
+)
+def test_an_instruction_is_one_whatever_other_words_the_text_has(instruction: str) -> None:
+    others = "The answer, carefully boxed, is in the following code."
+    assert evidence(instruction) == []
+    assert evidence(f"{QUESTION} {instruction}") == evidence(QUESTION)
+    tokens = words(instruction, "evidence")
+    assert weights([*words(others, "evidence"), *tokens])[-len(tokens) :] == weights(tokens)
+
+
 @pytest.mark.parametrize("instruction", INSTRUCTIONS)
 def test_an_instruction_on_either_side_leaves_the_item_exact(instruction: str) -> None:
     for item, text in [
