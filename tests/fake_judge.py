@@ -2,7 +2,8 @@
 
 A question says what its teacher answers: ``Say: SAME primes || OTHER primes`` gives one of the two,
 by hash, in a box; ``<<length>>`` becomes the marker ``[[length]]`` in the answer, and so a fault of
-the judge's call. A word in an answer says what the judge makes of it:
+the judge's call. A word in an answer, or in a problem that is compared with another, says what the
+judge makes of it:
 
     SAME OTHER UNSURE    equivalent, different, cannot_tell
     SPLIT                equivalent where it is answer B, different where it is answer A
@@ -18,7 +19,10 @@ from typing import Any
 
 _KEY = re.compile(r"verdict_[0-9a-f]{4}")
 _SAY = re.compile(r"Say: (.*)")
-_ANSWERS = re.compile(r"Answer A:\n(.*)\n\nAnswer B:\n(.*)\n\nAre answers", re.DOTALL)
+_ANSWERS = re.compile(
+    r"(?:Answer|Problem) A:\n(.*)\n\n(?:Answer|Problem) B:\n(.*)\n\nAre (?:answers|problems)",
+    re.DOTALL,
+)
 LABELS = {"SAME": "equivalent", "OTHER": "different", "UNSURE": "cannot_tell", "PLANT": "different"}
 
 

@@ -73,6 +73,9 @@ def test_the_toy_recipe_ends_in_shards(tmp_path: Path) -> None:
         programs["namespaces"] + programs["landlock"] == programs["solved"] + programs["unsolved"]
     )
     assert need_manifest(result.shards).sets == ["sft.stage1", "rl"]
+    queries = next(o.manifest.books() for o in result.outcomes if o.block.name == "queries")
+    assert queries["decontaminate"].rejected == {"contaminated": 1}
+    assert queries["decontaminate"].notes == {"toy-bench exact": 1, "toy-bench template": 1}
 
     again = api.run(RECIPE, out=tmp_path / "toy")
     assert all(outcome.reused for outcome in again.outcomes)

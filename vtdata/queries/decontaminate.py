@@ -19,6 +19,7 @@ from vtdata.decontam.queries import Text, prompt_texts, response_texts
 from vtdata.errors import ConfigError
 from vtdata.records import Query
 from vtdata.steps import Batched, Context, step
+from vtdata.text import nearest
 
 REASON = "contaminated"
 
@@ -82,6 +83,14 @@ class Decontaminate(Batched):
         self._profile()
 
     def _profile(self) -> Profile:
+        settings = profile(self.profile).thresholds
+        known = [name for name, value in settings.items() if isinstance(value, float)]
+        for name in self.thresholds:
+            if name not in known:
+                raise ConfigError(
+                    f"profile '{self.profile}' has no threshold '{name}';{nearest(name, known)} "
+                    f"there is: {', '.join(known)}"
+                )
         return profile(self.profile, **self.thresholds)
 
     def files(self, folder: Path) -> list[Path]:
