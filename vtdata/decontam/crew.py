@@ -31,6 +31,7 @@ from typing import Any
 from vtdata.decontam.benchmark import Benchmark
 from vtdata.decontam.digests import Stamp, changed, stamp
 from vtdata.decontam.engine import Index, Indexes, Profile
+from vtdata.decontam.kernel import prepare
 from vtdata.decontam.store import write_unit
 from vtdata.decontam.sweep import Job, Stop, sweep
 from vtdata.errors import RunError
@@ -112,6 +113,7 @@ def share(
         RunError: a file is corrupt or changes, or a process was killed from outside.
     """
     beside = min(workers, len(tasks)) - 1
+    prepare(size)
     if beside > 0 and size >= PAYS_BYTES and profile.aligns:
         _with_processes(tasks, indexes, benchmarks, profile, beside, pace)
         return
@@ -224,5 +226,6 @@ def _begin(parent: int, *known: Any) -> None:
 def _do_there(task: Task) -> Path:
     assert _there is not None
     if _there.index is None:
+        prepare(PAYS_BYTES)
         _there.index = _there.build(_there.benchmarks, _there.profile)
     return _do(task, _there.index, _there.stop, _there.tick)

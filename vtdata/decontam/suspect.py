@@ -12,6 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,7 @@ Floats = NDArray[np.float64]
 Hashes = NDArray[np.uint64]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Suspects:
     """Bags of words and sets of numbers of all items. B benchmarks, E entries, W known words."""
 
@@ -118,12 +119,32 @@ class Suspects:
     def _similar(self, borders: Ints, words: Hashes) -> tuple[Ints, Floats]:
         """The best entry of each benchmark for each text, and its cosine."""
         shape = (len(borders) - 1, len(self.unknown))
+        at = np.minimum(np.searchsorted(self.keys, words), len(self.keys) - 1)
+        known = np.where(self.keys[at] == words, at, -1)
+        squares = _squares(borders, words, known < 0)
+        loop = compiled(similar)
+        if loop is similar:  # lists are several times as fast as arrays, one number at a time
+            best = [[0] * shape[1] for _ in range(shape[0])]
+            score = [[0.0] * shape[1] for _ in range(shape[0])]
+            similar(borders.tolist(), known.tolist(), squares.tolist(), *self._lists, best, score)
+            return np.array(best, np.int64).reshape(shape), np.array(score).reshape(shape)
         best, score = np.zeros(shape, np.int64), np.zeros(shape)
-        compiled(similar)(
-            borders, words, self.keys, self.first, self.entry, self.weight, self.bench_first,
-            self.bench, self.less, self.unknown, self.bench_of, best, score,
-        )  # fmt: skip
+        loop(borders, known, squares, *self._arrays, best, score)
         return best, score
+
+    @property
+    def _arrays(self) -> tuple[Any, ...]:
+        """What ``similar`` takes of these, in order, with room for its counts."""
+        counts = np.zeros(len(self.keys), np.int64), np.zeros(len(self.bench_of))
+        return (
+            self.first, self.entry, self.weight, self.bench_first, self.bench, self.less,
+            self.unknown, self.bench_of, *counts,
+        )  # fmt: skip
+
+    @cached_property
+    def _lists(self) -> tuple[list[Any], ...]:
+        """The same as lists; the loop leaves its counts at zero."""
+        return tuple(array.tolist() for array in self._arrays)
 
     def _translated(self, all_words: Traced, words: Hashes, borders: Ints) -> list[tuple[int, int]]:
         """Texts with the numbers of an item that is written in another kind of script."""
@@ -146,50 +167,65 @@ class Suspects:
         ]
 
 
+Numbers = Ints | Floats | list[Any]
+
+
 def similar(
-    borders: Ints, words: Hashes, keys: Hashes, first: Ints, entry: Ints, weight: Floats,
-    bench_first: Ints, bench: Ints, less: Floats, unknown: Floats, bench_of: Ints,
-    best: Ints, score: Floats,
+    borders: Numbers, words: Numbers, squares: Numbers, first: Numbers, entry: Numbers,
+    weight: Numbers, bench_first: Numbers, bench: Numbers, less: Numbers, unknown: Numbers,
+    bench_of: Numbers, count: Numbers, total: Numbers, best: Any, score: Any,
 ) -> None:  # fmt: skip
     """Find the entry of each benchmark with the highest cosine, for each text.
 
-    Text t has the words borders[t] to borders[t + 1], which are hashes; keys to bench_of are those
-    of ``Suspects``. Writes best (T, B) and score (T, B), which is 0 where no word brought a
-    candidate.
+    Text t has the known words borders[t] to borders[t + 1], -1 for an unknown one; squares[t] is
+    what its unknown words add to its squared length. ``first`` to ``bench_of`` are those of
+    ``Suspects``; count (W,) and total (E,) are zeros and left so. Writes best (T, B) and score
+    (T, B), which is 0 where no word brought a candidate. All arrays, or all lists.
     """
-    total = np.zeros(len(bench_of))
-    touched = np.zeros(len(bench_of), np.int64)
-    length = np.zeros(len(unknown))
+    own, touched = [0], [0]
     for t in range(len(borders) - 1):
-        own = np.sort(words[borders[t] : borders[t + 1]])
-        num_touched, at = 0, 0
-        length[:] = 0.0
-        squares = 0.0
-        while at < len(own):
-            behind = at + 1
-            while behind < len(own) and own[behind] == own[at]:
-                behind += 1
-            tf = 1.0 + np.log(behind - at)
-            squares += tf * tf
-            w = np.searchsorted(keys, own[at])
-            if w < len(keys) and keys[w] == own[at]:
-                for k in range(bench_first[w], bench_first[w + 1]):
-                    length[bench[k]] -= tf * tf * less[k]
-                for k in range(first[w], first[w + 1]):
-                    e = entry[k]
-                    if total[e] == 0.0:
-                        touched[num_touched] = e
-                        num_touched += 1
-                    total[e] += tf * weight[k]
-            at = behind
-        for k in range(num_touched):
-            e = touched[k]
+        own.clear()
+        touched.clear()
+        for at in range(borders[t], borders[t + 1]):
+            w = words[at]
+            if w >= 0:
+                if count[w] == 0:
+                    own.append(w)
+                count[w] += 1
+        length = [0.0 for _ in unknown]
+        all_squares = squares[t]
+        for w in own:
+            tf = 1.0 + math.log(count[w])
+            count[w] = 0
+            all_squares += tf * tf
+            for k in range(bench_first[w], bench_first[w + 1]):
+                length[bench[k]] -= tf * tf * less[k]
+            for k in range(first[w], first[w + 1]):
+                e = entry[k]
+                if total[e] == 0.0:
+                    touched.append(e)
+                total[e] += tf * weight[k]
+        for e in touched:
             b = bench_of[e]
-            cosine = total[e] / np.sqrt(length[b] + unknown[b] * squares)
+            cosine = total[e] / math.sqrt(length[b] + unknown[b] * all_squares)
             total[e] = 0.0
-            if cosine > score[t, b]:
-                score[t, b] = cosine
-                best[t, b] = e
+            if cosine > score[t][b]:
+                score[t][b] = cosine
+                best[t][b] = e
+
+
+def _squares(borders: Ints, words: Hashes, unknown: NDArray[np.bool_]) -> Floats:
+    """What the unknown words of each text add to its squared length, by their counts."""
+    text = np.repeat(np.arange(len(borders) - 1), np.diff(borders))[unknown]
+    keys = words[unknown]
+    order = np.lexsort((keys, text))
+    text, keys = text[order], keys[order]
+    new = np.append(True, (text[1:] != text[:-1]) | (keys[1:] != keys[:-1]))[: len(text)]
+    first = np.flatnonzero(new)
+    counts = np.diff(first, append=len(text))
+    out = np.zeros(len(borders) - 1)
+    np.add.at(out, text[first], (1.0 + np.log(counts)) ** 2)
+    return out
 
 
 def _idf(size: int, df: int) -> float:

@@ -6,6 +6,7 @@ but takes many seconds to be compiled the first time on a machine.
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -211,3 +212,9 @@ def choose(num_bytes: int, ahead: int | None = None) -> Way:
     total = _PLAIN_BYTES[0] + num_bytes if ahead is None else max(ahead, num_bytes)
     least = LOAD_FROM_BYTES if cache.is_warm() else COMPILE_FROM_BYTES
     return "compiled" if total >= least else "plain"
+
+
+def prepare(num_bytes: int) -> None:
+    """Load the compiled scan now if so many bytes are worth it, and not in the middle of them."""
+    if choose(num_bytes, num_bytes) == "compiled":
+        importlib.import_module("vtdata.decontam.kernel.compiled")
