@@ -16,6 +16,14 @@ from vtdata.corpora.unite import Unite
 from vtdata.recipe.catalog import ANYWHERE, STEPS, find
 
 VERDICTS = "vtdata.verify"
+BELOW = {
+    "vtdata.queries.decontaminate:Decontaminate": (
+        "vtdata.decontam.marks",
+        "vtdata.decontam.queries",
+    ),
+    "vtdata.queries.judge_suspects:JudgeSuspects": ("vtdata.decontam.judging",),
+}
+"""Modules below the stages that a step's rows hang on, too; what scans has a version of its own."""
 TABLE = Path(__file__).with_name("step_versions.json")
 
 
@@ -38,10 +46,12 @@ def verdicts() -> dict[str, object]:
 def entry(target: str) -> dict[str, object]:
     if target == VERDICTS:
         return verdicts()
-    spec = importlib.util.find_spec(target.partition(":")[0])
-    assert spec is not None
-    assert spec.origin is not None
-    source = Path(spec.origin).read_bytes()
+    source = b""
+    for module in (target.partition(":")[0], *BELOW.get(target, ())):
+        spec = importlib.util.find_spec(module)
+        assert spec is not None
+        assert spec.origin is not None
+        source += Path(spec.origin).read_bytes()
     return {"version": find(target).version, "sha256": hashlib.sha256(source).hexdigest()}
 
 

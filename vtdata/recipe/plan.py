@@ -340,8 +340,9 @@ def _resolve(
             step = planned.step
             where = f"{place}, step '{planned.name}'"
             check_means(step, recipe, where)
+            step = fill_against(step, benchmarks)
             if not open_start:
-                step = fill_against(fill_set(step, sets, where), benchmarks)
+                step = fill_set(step, sets, where)
                 check_needs(step, there, where)
             made = step.rollout_set()
             if made in sets:

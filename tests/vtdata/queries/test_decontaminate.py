@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.factories import query, rollout
+from tests.runs import write_rows
 from tests.vtdata.queries.contaminated import (
     BUOY,
     CARPETS,
@@ -269,3 +270,24 @@ def test_a_benchmark_that_can_not_be_loaded_is_an_error(
     (tmp_path / "empty.jsonl").write_text("")
     with pytest.raises(ConfigError, match=error):
         Decontaminate(against=[named]).resolved(tmp_path)
+
+
+def test_a_hub_that_can_not_be_reached_is_no_way_around(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from huggingface_hub import constants
+
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    with pytest.raises(ConfigError, match="aime26: MathArena/aime_2026 can't be fetched"):
+        Decontaminate(against=["aime26"]).resolved(tmp_path)
+
+
+def test_a_file_stands_in_for_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "there").mkdir()
+    rows = [{"problem": text} for text in ITEMS]
+    write_rows(tmp_path / "there" / "aime26.jsonl", rows)
+    monkeypatch.setenv("VTDATA_BENCHMARKS", str(tmp_path / "there"))
+    step = Decontaminate(against=["AIME-2026"])
+    (bench,) = step.resolved(tmp_path)["benchmarks"]
+    assert (bench["name"], bench["items"], bench["non_commercial"]) == ("aime26", 4, True)
+    assert step.files(tmp_path) == [tmp_path / "there" / "aime26.jsonl"]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.fake_server import Handle, start_fake
 from tests.runs import (
@@ -205,6 +206,26 @@ def test_it_takes_the_benchmarks_of_the_steps_before_it_unless_it_names_its_own(
     )
     with pytest.raises(RunError, match=r"item 0 of 'mine', and judge_suspects knows other"):
         run_here(recipe)
+
+
+def test_it_judges_the_marks_of_another_run(tmp_path: Path, judge: Handle) -> None:
+    recipe = recipe_of(tmp_path, "SAME", "OTHER")
+    data = yaml.safe_load(recipe.read_text())
+    marked, judged = data["stages"][1]["queries"]
+    data["stages"] = [data["stages"][0], {"queries": [marked]}]
+    run_here(write_recipe(tmp_path / "marked.yaml", data), out=tmp_path / "marked")
+    start = {"from": {"run": "marked", "block": "queries"}}
+    data["stages"] = [start, {"queries": [judged]}]
+    alone = write_recipe(tmp_path / "alone.yaml", data)
+    with pytest.raises(ConfigError, match="against names no benchmark"):
+        run_here(alone, out=tmp_path / "alone")
+    judged["judge_suspects"]["against"] = ["./mine.jsonl"]
+    run_here(write_recipe(alone, data), out=tmp_path / "alone")
+    (gone,) = block_rows(tmp_path / "alone", "queries", "rejects")
+    assert word_of(gone) == "SAME"
+    data["stages"] = [start, {"queries": [marked, {"judge_suspects": {"by": "judge"}}]}]
+    plan = api.show(write_recipe(tmp_path / "again.yaml", data))
+    assert plan.blocks[0].steps[1].step.against == ["./mine.jsonl"]
 
 
 @pytest.mark.slow
