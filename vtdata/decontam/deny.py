@@ -48,7 +48,9 @@ def refresh(against: Sequence[str], folder: Path) -> Mapping[str, Benchmark]:
             have one name. A Hub that can't be reached is no way around decontamination.
     """
     words = tuple(against)
-    stamp = [(str(path), _state(path)) for path in local_files(words, folder)]
+    stamp = [
+        (named, [(path, _state(path)) for path in files]) for named, files in _named(words, folder)
+    ]
     found = _benchmarks.get((words, folder))
     if found is None or found.stamp != stamp:
         found = _benchmarks[words, folder] = _Kept(stamp, _loaded(words, folder))
@@ -95,15 +97,27 @@ def local_files(against: Sequence[str], folder: Path) -> list[Path]:
     Raises:
         ConfigError: a word names nothing.
     """
+    return [path for _, files in _named(against, folder) for path in files]
+
+
+def _named(against: Sequence[str], folder: Path) -> list[tuple[Named, list[Path]]]:
+    """The entries that words stand for, with the files of each on this machine."""
     registry, there = Registry.read(folder), stand_in_folder(None)
-    paths = (_local(resolve(word, registry, folder), there) for word in against)
-    return [path for path in paths if path is not None]
+    found = [resolve(word, registry, folder) for word in against]
+    return [(named, _files(named, there)) for named in found]
 
 
-def _local(named: Named, stand_ins: Path | None) -> Path | None:
-    if named.entry.file is not None:
-        return named.folder / Path(named.entry.file).expanduser()
-    return stand_in(named, stand_ins)
+def _files(named: Named, stand_ins: Path | None) -> list[Path]:
+    entry = named.entry
+    if entry.file is not None:
+        return [named.folder / Path(entry.file).expanduser()]
+    copy = stand_in(named, stand_ins)
+    if copy is not None:
+        return [copy]
+    if entry.is_local:
+        inside = (named.folder / entry.source).rglob("*")
+        return sorted(path for path in inside if path.is_file())
+    return []
 
 
 def _state(path: Path) -> tuple[int, int] | None:

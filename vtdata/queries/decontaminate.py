@@ -35,7 +35,7 @@ class Decontaminate(Batched):
     """Drop queries and rollouts that hold an item of a benchmark; mark what comes near one.
 
     A hit in the prompt (any turn, the options, the starter code) drops the query; one in a
-    response, thoughts included, drops that rollout. The rest of ``drop``'s classes is reported:
+    response, thoughts included, drops that rollout. Classes that are not in ``drop`` are reported:
     ``template`` is an item in other numbers, ``suspect`` may be one in other words (see
     ``judge_suspects``). May stand in a block of any kind; behind ``sample`` it sees responses.
 

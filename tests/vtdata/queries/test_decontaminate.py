@@ -7,6 +7,8 @@ import pickle
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tests.factories import query, rollout
@@ -252,6 +254,23 @@ def test_a_file_that_changes_is_read_again(tmp_path: Path) -> None:
     step.open(ctx)
     step.process([asked], ctx)
     assert not asked.live
+
+
+def test_an_entry_that_changes_is_read_again(tmp_path: Path) -> None:
+    step = Decontaminate(against=[register(tmp_path, gated=False)])
+    assert step.resolved(tmp_path)["benchmarks"][0]["gated"] is False
+    register(tmp_path, gated=True)
+    assert step.resolved(tmp_path)["benchmarks"][0]["gated"] is True
+
+
+def test_a_folder_in_the_layout_of_the_hub(tmp_path: Path) -> None:
+    (tmp_path / "hubby" / "data").mkdir(parents=True)
+    file = tmp_path / "hubby" / "data" / "test-00000-of-00001.parquet"
+    pq.write_table(pa.table({"question": list(ITEMS)}), file)
+    asked = query(question=CHEST)
+    scan(tmp_path, asked, against="./hubby")
+    assert asked.drop_detail == "exact: item 2 of hubby, in prompt[0].content"
+    assert Decontaminate(against=["./hubby"]).files(tmp_path) == [file]
 
 
 @pytest.mark.parametrize(
