@@ -119,6 +119,12 @@ def test_a_stray_word_far_away_is_not_part_of_the_place() -> None:
     assert found.equal == 7
 
 
+def test_a_beginning_that_costs_more_than_it_brings_is_left_out() -> None:
+    """One equal word, then three that only the item has: half a word lost."""
+    found = laid("foxes x y z buy warm pies", "foxes buy warm pies")
+    assert (found.span, found.item_span, found.share) == ((1, 4), (4, 7), 3 / 7)
+
+
 def test_halves_that_are_near_are_one_place() -> None:
     found = laid("all of the red foxes buy warm pies", "all of the red and quick buy warm pies")
     assert (found.span, found.equal) == ((0, 9), 7)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import subprocess
@@ -429,6 +430,16 @@ def test_a_gated_item_is_found_and_its_text_is_not_shown() -> None:
     assert known["item_text"] == secret["doc_text"] == FOXES[: FOXES.rindex("?")]
     assert (secret["item_text"], secret["grams"], secret["before"]) == (None, None, None)
     assert secret["item_hash"] == hidden.items[0].hash
+
+
+def test_coverage_weighs_n_grams_by_how_many_items_have_them() -> None:
+    """Of N items df have it: 1 - log(df) / log(N + 1)."""
+    index = build([bench("b", "a b c d e f g h", "a b c d e red foxes", "no such words")], EVIDENCE)
+    found = index.scan(texts("well a b c d e well"), "response").to_pylist()
+    shared = 1 - math.log(2) / math.log(4)
+    coverage = {row["item"]: row["coverage"] for row in found}
+    assert coverage.get(0, 0.0) == pytest.approx(shared / (shared + 3))
+    assert coverage.get(1, 0.0) == pytest.approx(shared / (shared + 2))
 
 
 def test_light_words_weigh_a_tenth_in_coverage() -> None:

@@ -122,6 +122,7 @@ def test_a_translation_has_all_numbers_and_no_other(text: str, is_one: bool) -> 
     [
         ("They had 125 and 64 pears", False),  # two numbers
         ("They had 1 and 2 and 3 pears", False),  # three digits
+        ("They had 12 and 3 and 4 pears", False),  # four digits
         ("They had 12 and 3 and 45 pears", True),  # three numbers of five digits
         ("They had 12345 and 6 and 7 pears", True),  # a long number counts as three digits
         ("They had 1234 and 5 and 5 pears", False),
