@@ -14,6 +14,9 @@ VERDICTS = ("exact", "near", "short_exact", "template", "suspect")
 
 DROPPED = ("exact", "near", "short_exact")
 
+UNFINDABLE = "unfindable"
+"""Items that no rule can find: of no words but instructions, or of too few."""
+
 CANDIDATE = pa.schema(
     [
         pa.field("text", pa.int32(), nullable=False),  # position in the batch that was scanned

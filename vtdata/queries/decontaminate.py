@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 import pyarrow as pa
 from pydantic import Field
 
-from vtdata.decontam.candidate import DROPPED
+from vtdata.decontam.candidate import DROPPED, UNFINDABLE
 from vtdata.decontam.dates import bounds
 from vtdata.decontam.deny import benchmarks_of, facts_of, index_of, local_files, refresh
 from vtdata.decontam.marks import COLUMN, MARKS, ROWS, TABLE, hits_of, mark, row
@@ -44,7 +44,9 @@ class Decontaminate(Batched):
 
     Writes ``contamination``, the marks (empty: scanned, and nothing found). Logs the table
     ``contamination``: a row for each hit with both texts and the figures; of gated benchmarks no
-    text of an item. Notes hits by benchmark and class. The index is made once in each worker: some
+    text of an item. Notes hits by benchmark and class, and
+    items that no rule can find (``unfindable``): of too few words, or none but instructions. The
+    index is made once in each worker: some
     1 ms an item.
 
     Drops queries and rollouts: ``contaminated``.
@@ -106,7 +108,10 @@ class Decontaminate(Batched):
 
     def open(self, ctx: Context) -> None:
         refresh(self.against, ctx.folder)
-        index_of(self.against, ctx.folder, self._profile())
+        index = index_of(self.against, ctx.folder, self._profile())
+        if ctx.rank == 0:  # counts of ranks are added up
+            for name, count in Counter(name for name, _ in index.without_evidence).items():
+                ctx.note(f"{name} {UNFINDABLE}", count)
 
     def process(self, queries: Sequence[Query], ctx: Context) -> None:
         found: dict[int, list[dict[str, Any]]] = defaultdict(list)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from vtdata.decontam.candidate import VERDICTS
+from vtdata.decontam.candidate import UNFINDABLE, VERDICTS
 from vtdata.recipe.plan import Block, Plan
 from vtdata.run.folder import MANIFEST, Manifest, find_block, load_manifest, need_manifest
 
@@ -44,6 +44,7 @@ def _entries(manifests: Iterable[Manifest]) -> Iterator[dict[str, Any]]:
                     "step": step["name"],
                     "profile": resolved["profile"]["label"],
                     "drop": resolved["profile"]["drop"],
+                    "unfindable": notes.get(f"{bench['name']} {UNFINDABLE}", 0),
                     "hits": {verdict: count for verdict, count in counts.items() if count},
                 }
 

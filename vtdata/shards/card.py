@@ -274,7 +274,7 @@ def _benchmarks(manifest: ShardManifest) -> str:
             (bench["revision"] or "-")[:12],
             bench["sha256"][:12],
             bench["license"] or "unknown",
-            bench["items"],
+            _items(bench),
             ", ".join(f"{verdict} {count:,}" for verdict, count in bench["hits"].items()) or "none",
             f"{bench['profile']}, {bench['block']}/{bench['step']}",
         )
@@ -287,6 +287,11 @@ def _benchmarks(manifest: ShardManifest) -> str:
         f"{', '.join(dropped) or 'nothing'}; other classes are reported. No hit means that this "
         "profile found none, not that there is none."
     )
+
+
+def _items(bench: Mapping[str, Any]) -> str:
+    lost = bench["unfindable"]
+    return f"{bench['items']:,}" + (f", {lost:,} of them not findable" if lost else "")
 
 
 _LIMITS = """## Limits

@@ -46,8 +46,8 @@ class ShardManifest:
     cost_usd: float | None
     benchmarks: tuple[dict[str, Any], ...]
     """Decontaminated against, per step that did: ``block``, ``step``, ``profile`` (with version),
-    ``drop``, name, source, revision, sha256, license, number of ``items``, and ``hits`` by class.
-    Never text of an item."""
+    ``drop``, name, source, revision, sha256, license, number of ``items``, of those ``unfindable``
+    by any rule, and ``hits`` by class. Never text of an item."""
     versions: dict[str, str]
 
 

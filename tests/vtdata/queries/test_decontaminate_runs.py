@@ -135,6 +135,22 @@ def test_the_shards_say_what_they_were_checked_against(tmp_path: Path, teacher: 
     assert not any(item[:40] in shipped for item in ITEMS)
 
 
+def test_items_that_no_rule_finds_are_counted_once(tmp_path: Path, teacher: Handle) -> None:
+    recipe = recipe_of(tmp_path, "queries")
+    with (tmp_path / "mine.jsonl").open("a") as file:
+        file.write(json.dumps({"question": r"Put your final answer within \boxed{}."}) + "\n")
+    run_here(recipe, tasks=3)
+    assert manifest_of(tmp_path / "run", "queries").books()["decontaminate"].notes == {
+        "mine exact": 1,
+        "mine short_exact": 1,
+        "mine template": 1,
+        "mine unfindable": 1,
+    }
+    shards = folder_of(tmp_path / "run", "shards")
+    assert read_manifest(shards / "rl").benchmarks[0]["unfindable"] == 1
+    assert "| 5, 1 of them not findable |" in (shards / "README.md").read_text()
+
+
 def test_who_begins_from_another_run_keeps_what_it_was_checked_against(
     tmp_path: Path, teacher: Handle
 ) -> None:
