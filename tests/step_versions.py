@@ -21,7 +21,10 @@ BELOW = {
         "vtdata.decontam.marks",
         "vtdata.decontam.queries",
     ),
-    "vtdata.queries.judge_suspects:JudgeSuspects": ("vtdata.decontam.judging",),
+    "vtdata.queries.judge_suspects:JudgeSuspects": (
+        "vtdata.decontam.judging",
+        "vtdata.decontam.queries",
+    ),
 }
 """Modules below the stages that a step's rows hang on, too; what scans has a version of its own."""
 TABLE = Path(__file__).with_name("step_versions.json")

@@ -36,7 +36,7 @@ class Text:
 
 
 def prompt_texts(query: Query, at: int = 0) -> Iterator[Text]:
-    r"""Yield every turn, the last one with its options, and the starter code.
+    """Yield every turn, the last one with its options, and the starter code.
 
     >>> from vtdata.records import Provenance, Turn, Verifier
     >>> asked = Query("1", [Turn("user", "Which?")], Verifier("choice"), "s", "MIT",
