@@ -36,13 +36,13 @@ class Text:
 
 
 def prompt_texts(query: Query, at: int = 0) -> Iterator[Text]:
-    """Yield every turn, the last one with its options, and the starter code.
+    r"""Yield every turn, the last one with its options, and the starter code.
 
     >>> from vtdata.records import Provenance, Turn, Verifier
     >>> asked = Query("1", [Turn("user", "Which?")], Verifier("choice"), "s", "MIT",
     ...               Provenance("1"), options=["a cat", "a dog"])
     >>> [(text.field, text.text) for text in prompt_texts(asked)]
-    [('prompt[0].content with options', 'Which?\\na cat\\na dog')]
+    [('prompt[0].content with options', 'Which?\na cat\na dog')]
     """
     for number, turn in enumerate(query.prompt):
         name = f"prompt[{number}].content"
