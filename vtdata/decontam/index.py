@@ -17,6 +17,7 @@ from vtdata.decontam.benchmark import Benchmark
 from vtdata.decontam.candidate import CANDIDATE
 from vtdata.decontam.entries import Entry, Postings, entries, postings, shorts
 from vtdata.decontam.kernel import Grams, Hits
+from vtdata.decontam.kernel.columns import columns
 from vtdata.decontam.kernel.tables import hash_word
 from vtdata.decontam.normal import latex
 from vtdata.decontam.normal.phrases import weights
@@ -30,6 +31,9 @@ from vtdata.errors import ConfigError
 
 _SPARE_BYTES = 64
 """Read beyond where an item may reach, so that a word that is cut there does no harm."""
+
+QUESTION_BYTES = 8_000
+"""A longer text is no question by itself: it is nobody's paraphrase and nobody's template. Ours."""
 
 _LINE_BYTES = 400
 """How much of a line behind a short item is looked at for instructions."""
@@ -124,15 +128,17 @@ class Index:
         self, texts: pa.Array, prompts: Prompts
     ) -> dict[tuple[int, int], dict[str, Any]]:
         """What is to be seen only where a text is a whole question: suspects, and templates."""
+        places = np.flatnonzero(_lengths(texts) <= QUESTION_BYTES)
+        if len(places) < len(texts):
+            texts = texts.take(pa.array(places))
         all_words = traced(self.grams, texts)
         found = prompts.suspects.scan(all_words, len(texts))
-        suspects = _keyed(self._suspected(texts, row) for row in found)
+        rows = _keyed(self._suspected(texts, row) for row in found)
         best, hits = prompts.templates.scan(all_words, alike(all_words), len(texts), self.limits)
         counted = [self._masked(best, hits, number) for number in range(len(best.text))]
-        templates = _keyed(self._laid(texts, counted))
-        return {
-            key: suspects.get(key, {}) | templates.get(key, {}) for key in {**suspects, **templates}
-        }
+        for key, row in _keyed(self._laid(texts, counted)).items():
+            rows[key] = rows.get(key, {}) | row
+        return _keyed({**row, "text": int(places[row["text"]])} for row in rows.values())
 
     def _laid(self, texts: pa.Array, rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         """Align items with the places where they may stand."""
@@ -212,7 +218,7 @@ class Index:
             return None
         first, last = beside.item_span
         characters = None
-        if self.profile.glued_share <= beside.share < self.profile.near_share:
+        if self.profile.characters_from <= beside.share < 1.0:
             characters = Indel.normalized_similarity(
                 "".join(entry.pieces.texts), "".join(cut.texts[slice(*beside.pieces)])
             )
@@ -300,6 +306,7 @@ def build(benchmarks: Sequence[Benchmark], profile: Profile) -> Index:
     lists = postings(found, profile)
     lines, short_of = shorts(found, profile)
     grams = Grams.compile(lists.grams, lines, profile.form, profile.n)
+    grams.make_ready()
     limits = np.array([entry.n_tokens * 3 // 2 + 20 for entry in found], np.int64)
     vocabulary = {word for entry in found for word in entry.evidence}
     hashes = {word: hash_word(word) for word in vocabulary}
@@ -326,3 +333,8 @@ def shared_grams(text: str, item: str, profile: Profile) -> list[str]:
     there = {tuple(theirs[k : k + n]) for k in range(len(theirs) - n + 1)}
     grams = dict.fromkeys(tuple(ours[k : k + n]) for k in range(len(ours) - n + 1))
     return [" ".join(gram) for gram in grams if gram in there]
+
+
+def _lengths(texts: pa.Array) -> NDArray[np.int64]:
+    """Bytes of each text; null is as long as an empty one."""
+    return np.concatenate([column.ends - column.begins for column in columns(texts)])

@@ -26,6 +26,11 @@ VERSION = 1
 """Raised whenever the same text and item could give another candidate; part of the hash."""
 
 
+CHARACTERS_FROM, SIMILARITY_FROM = 0.3, 0.42
+"""What a scan keeps for other thresholds: ``glued_share`` and ``suspect_similarity`` below these
+need a scan of their own. Ours."""
+
+
 @dataclass(frozen=True, slots=True)
 class Profile:
     """How to look, and what counts. Thresholds beyond ``scan_fields`` re-score without a scan."""
@@ -63,6 +68,16 @@ class Profile:
     """Least similarity of whole prompts for suspect."""
 
     @property
+    def characters_from(self) -> float:
+        """From this share on the characters of a candidate are compared."""
+        return min(CHARACTERS_FROM, self.glued_share)
+
+    @property
+    def similarity_from(self) -> float:
+        """Prompts of less similarity are no candidates."""
+        return min(SIMILARITY_FROM, self.suspect_similarity)
+
+    @property
     def version(self) -> str:
         """Versions of all rules that make candidates."""
         return f"{VERSION}.{tokens.VERSION}.{phrases.VERSION}.{align.VERSION}"
@@ -76,6 +91,7 @@ class Profile:
     def hash(self) -> str:
         """sha256 of what candidates depend on; other thresholds need no scan."""
         scan = [self.form, self.n, self.aligns, self.short_words, self.min_coverage]
+        scan += [self.characters_from, self.similarity_from]
         return sha256(json.dumps([self.version, *scan]).encode()).hexdigest()
 
     @property

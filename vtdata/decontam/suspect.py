@@ -31,8 +31,8 @@ COMMON_SHARE = 0.05
 LEAST_NUMBERS, LEAST_DIGITS = 3, 5
 """What a set of numbers must have to stand for a problem; a number counts up to three digits."""
 
-FLOOR = 0.9
-"""Candidates are kept from this share of the threshold on, so that it can be lowered."""
+_ONE = np.uint64(hash_word("1"))
+"""No number that tells: articles and measure words of many languages say it."""
 
 _IDEOGRAPHS = 0.3
 """Share of tokens from which a text is written in ideographs."""
@@ -97,7 +97,7 @@ class Suspects:
         keys = np.array([key for key, _ in hashed], np.uint64)
         return cls(
             keys, first, entry, weight, bench_first, bench, less, np.array(unknown), bench_of,
-            _sets(found), FLOOR * profile.suspect_similarity,
+            _sets(found), profile.similarity_from,
         )  # fmt: skip
 
     def scan(self, all_words: Traced, num_texts: int) -> list[dict[str, Any]]:
@@ -151,6 +151,7 @@ class Suspects:
         sizes = np.diff(borders)
         wide = np.bincount(all_words.text, all_words.is_wide, len(sizes)) > _IDEOGRAPHS * sizes
         is_number = all_words.is_number | NUMBER_WORDS.has(all_words.hash)
+        is_number &= words != _ONE
         text, number = all_words.text[is_number], words[is_number]
         order = np.lexsort((number, text))
         text, number = text[order], number[order]
@@ -244,7 +245,7 @@ def _sets(found: Sequence[Entry]) -> dict[tuple[int, bool], list[int]]:
     sets: dict[tuple[int, bool], list[int]] = {}
     for number, entry in enumerate(found):
         words = [NUMBERS.get(word, word) for word in entry.evidence]
-        numbers = {word for word in words if word[0].isdigit()}
+        numbers = {word for word in words if word[0].isdigit()} - {"1"}
         if len(numbers) < LEAST_NUMBERS or sum(min(len(n), 3) for n in numbers) < LEAST_DIGITS:
             continue
         wide = sum(_is_wide(word) for word in entry.evidence) > _IDEOGRAPHS * len(words)

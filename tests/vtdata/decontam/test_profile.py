@@ -220,3 +220,10 @@ def test_an_unknown_threshold_is_refused() -> None:
         profile("evidence", near_shre=0.8)
     said = "profile 'evidence' has no 'near_shre'; did you mean 'near_share'?"
     assert str(caught.value) == said
+
+
+def test_thresholds_of_verdicts_need_no_scan() -> None:
+    assert profile("evidence", near_share=0.9, suspect_similarity=0.6).hash == EVIDENCE.hash
+    assert profile("evidence", suspect_similarity=0.42, glued_share=0.3).hash == EVIDENCE.hash
+    for change in ({"min_coverage": 0.2}, {"suspect_similarity": 0.41}, {"glued_share": 0.29}):
+        assert profile("evidence", **change).hash != EVIDENCE.hash

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from tests.vtdata.decontam.hits import bench
 from vtdata.decontam.index import Index, build
-from vtdata.decontam.profile import EVIDENCE, PAPER, judge
-from vtdata.decontam.suspect import COMMON_SHARE, FLOOR
+from vtdata.decontam.profile import EVIDENCE, PAPER, SIMILARITY_FROM, judge
+from vtdata.decontam.suspect import COMMON_SHARE
 
 ITEMS = (
     "A baker sells 48 rolls and 36 pretzels every morning. Rolls cost 2 coins and pretzels cost 5 "
@@ -146,12 +146,12 @@ def test_similarity_is_the_cosine_of_weighed_words(items: list[list[str]], text:
     measured = {row["item"]: row["similarity"] for row in rows if row["similarity"] is not None}
     expected = cosines(items, text)
     most = max(expected)
-    if most >= FLOOR * EVIDENCE.suspect_similarity + 1e-6:
+    if most >= SIMILARITY_FROM + 1e-6:
         assert len(measured) == 1
         [(item, similarity)] = measured.items()
         assert similarity == pytest.approx(min(1.0, most), rel=1e-5)
         assert expected[item] == pytest.approx(most)
-    elif most < FLOOR * EVIDENCE.suspect_similarity - 1e-6:
+    elif most < SIMILARITY_FROM - 1e-6:
         assert measured == {}
 
 

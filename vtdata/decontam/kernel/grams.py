@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
@@ -151,6 +152,11 @@ class Grams:
                 all_counts.append(counts)
         return all_rows, all_counts
 
+    def make_ready(self) -> None:
+        """Make the tables of the compiled scan, where it is loaded, before the first text."""
+        if "vtdata.decontam.kernel.compiled" in sys.modules:
+            _ = self._gram_table, self._short_table
+
     @cached_property
     def _plain(self) -> Plain:
         return Plain(
@@ -162,13 +168,14 @@ class Grams:
 
     @cached_property
     def _hashes(self) -> dict[str, int]:
-        words = {word for rows in (self.grams, self.shorts) for row in rows for word in row}
+        words = set(chain.from_iterable(chain(self.grams, self.shorts)))
         return {word: hash_word(word) for word in words}
 
     @cached_property
     def _gram_table(self) -> Table:
         known = self._hashes
-        flat = np.fromiter((known[word] for gram in self.grams for word in gram), np.uint64)
+        words = map(known.__getitem__, chain.from_iterable(self.grams))
+        flat = np.fromiter(words, np.uint64, len(self.grams) * self.n)
         keys = hash_grams(flat.reshape(-1, self.n))
         return table(keys, np.arange(len(keys), dtype=np.uint64))
 
