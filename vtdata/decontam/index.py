@@ -19,6 +19,7 @@ from vtdata.decontam.entries import Entry, Postings, entries, postings, shorts
 from vtdata.decontam.kernel import Grams, Hits
 from vtdata.decontam.kernel.columns import columns
 from vtdata.decontam.kernel.tables import hash_word
+from vtdata.decontam.memo import Memo
 from vtdata.decontam.normal import latex
 from vtdata.decontam.normal.phrases import weights
 from vtdata.decontam.normal.tokens import tokens
@@ -34,6 +35,9 @@ _SPARE_BYTES = 64
 
 QUESTION_BYTES = 8_000
 """A longer text is no question by itself: it is nobody's paraphrase and nobody's template. Ours."""
+
+MEMO_BYTES = 24 * 2**20
+"""Text whose results are remembered, of each kind. Ours."""
 
 _LINE_BYTES = 400
 """How much of a line behind a short item is looked at for instructions."""
@@ -88,6 +92,10 @@ class Index:
     limits: NDArray[np.int64]
     """Most tokens of a window by entry: half as many again as the item has, and 20. Ours."""
     prompts: Prompts | None
+    seen: Memo
+    """What was found in whole questions."""
+    aligned: Memo
+    """What alignments gave."""
 
     @property
     def without_evidence(self) -> list[tuple[str, int]]:
@@ -111,7 +119,7 @@ class Index:
         rows = _keyed(self._laid(texts, counted) if self.profile.aligns else counted)
         rows |= _keyed(self._by_line(texts, hits))
         if side == "prompt" and self.prompts is not None:
-            seen = self._by_prompt(texts, self.prompts)
+            seen = self._by_prompt(texts)
             rows = {key: seen.get(key, {}) | rows.get(key, {}) for key in {**seen, **rows}}
         ordered = sorted(rows.values(), key=lambda row: (row["text"], row["entry"]))
         names = set(CANDIDATE.names)
@@ -124,13 +132,33 @@ class Index:
         sizes = {"n_tokens": entry.n_tokens, "n_pieces": len(entry.pieces.texts)}
         return {**_NOTHING, "n_grams": len(entry.grams), **known, **sizes, **row}
 
-    def _by_prompt(
-        self, texts: pa.Array, prompts: Prompts
-    ) -> dict[tuple[int, int], dict[str, Any]]:
-        """What is to be seen only where a text is a whole question: suspects, and templates."""
-        places = np.flatnonzero(_lengths(texts) <= QUESTION_BYTES)
-        if len(places) < len(texts):
-            texts = texts.take(pa.array(places))
+    def _by_prompt(self, texts: pa.Array) -> dict[tuple[int, int], dict[str, Any]]:
+        """What is to be seen only where a text is a whole question: suspects, and templates.
+
+        A corpus asks one question many times, for each response; it is looked at once.
+        """
+        coded = texts.dictionary_encode()
+        unique = coded.dictionary
+        known = [self.seen.get(text.as_buffer().to_pybytes()) for text in unique]
+        sizes = _lengths(unique)
+        places = [n for n, rows in enumerate(known) if rows is None and sizes[n] <= QUESTION_BYTES]
+        new: dict[int, list[dict[str, Any]]] = {place: [] for place in places}
+        if places:
+            for (text, _), row in self._questions(unique.take(pa.array(places))).items():
+                new[places[text]].append(row)
+        for place, rows in new.items():
+            known[place] = rows
+            self.seen.keep(unique[place].as_buffer().to_pybytes(), rows)
+        return _keyed(
+            {**row, "text": text}
+            for text, code in enumerate(coded.indices.to_pylist())
+            if code is not None
+            for row in known[code] or ()
+        )
+
+    def _questions(self, texts: pa.Array) -> dict[tuple[int, int], dict[str, Any]]:
+        prompts = self.prompts
+        assert prompts is not None
         all_words = traced(self.grams, texts)
         found = prompts.suspects.scan(all_words, len(texts))
         rows = _keyed(self._suspected(texts, row) for row in found)
@@ -138,23 +166,44 @@ class Index:
         counted = [self._masked(best, hits, number) for number in range(len(best.text))]
         for key, row in _keyed(self._laid(texts, counted)).items():
             rows[key] = rows.get(key, {}) | row
-        return _keyed({**row, "text": int(places[row["text"]])} for row in rows.values())
+        return rows
 
     def _laid(self, texts: pa.Array, rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         """Align items with the places where they may stand."""
-        around = [self._around(texts, row) for row in rows]
-        all_words = traced(self.grams, pa.array([part.raw for part in around], pa.binary()))
-        borders = np.searchsorted(all_words.text, np.arange(len(around) + 1)).tolist()
+        parts = [self._around(texts, row) for row in rows]
+        keys = [self._key(row, part) for row, part in zip(rows, parts, strict=True)]
+        known = [self.aligned.get(key) for key in keys]
+        places = [place for place, found in enumerate(known) if found is None]
+        new = self._looked_at([rows[place] for place in places], [parts[place] for place in places])
+        for place, found in zip(places, new, strict=True):
+            known[place] = found
+            self.aligned.keep(keys[place], found)
+        for row, part, found in zip(rows, parts, known, strict=True):
+            if found:
+                span = {"start": part.start + found["start"], "end": part.start + found["end"]}
+                yield {**row, **found, **span}
+
+    def _key(self, row: dict[str, Any], part: Part) -> bytes:
+        """All that an alignment depends on."""
+        many = row.get("n_shared", 0) >= WORTH_GRAMS
+        cut = (row["entry"], row["rule"], many, part.start > 0, part.goes_on)
+        return repr(cut).encode() + part.raw
+
+    def _looked_at(self, rows: list[dict[str, Any]], parts: list[Part]) -> list[dict[str, Any]]:
+        """The figures of each alignment, with spans in the part; empty where there is none."""
+        all_words = traced(self.grams, pa.array([part.raw for part in parts], pa.binary()))
+        borders = np.searchsorted(all_words.text, np.arange(len(parts) + 1)).tolist()
         same = alike(all_words)
-        for row, part, (low, high) in zip(rows, around, pairwise(borders), strict=True):
+        out = []
+        for row, part, (low, high) in zip(rows, parts, pairwise(borders), strict=True):
             own = slice(low + (part.start > 0), max(low, high - part.goes_on))
+            found = None
             if self._is_promising(row, same[own].tolist()):
                 spans = all_words.start[own].tolist(), all_words.end[own].tolist()
-                aligned = self._aligned(
-                    self.found[row["entry"]], part, list(zip(*spans, strict=True))
-                )
-                if aligned is not None:
-                    yield {**row, **aligned}
+                entry = self.found[row["entry"]]
+                found = self._aligned(entry, part, list(zip(*spans, strict=True)))
+            out.append(found or {})
+        return out
 
     def _is_promising(self, row: dict[str, Any], words: list[int]) -> bool:
         """Leave out what no alignment can save, by words in order, numbers alike."""
@@ -223,8 +272,8 @@ class Index:
                 "".join(entry.pieces.texts), "".join(cut.texts[slice(*beside.pieces)])
             )
         return {
-            "start": part.start + spans[beside.span[0]][0],
-            "end": part.start + spans[beside.span[1] - 1][1],
+            "start": spans[beside.span[0]][0],
+            "end": spans[beside.span[1] - 1][1],
             "item_start": entry.tokens[first].start,
             "item_end": entry.tokens[last - 1].end,
             "alignment": 100 * beside.share,
@@ -314,7 +363,8 @@ def build(benchmarks: Sequence[Benchmark], profile: Profile) -> Index:
     prompts = None
     if profile.aligns:
         prompts = Prompts(Suspects.of(found, profile), Templates.of(found, same, profile))
-    return Index(profile, found, grams, lists, short_of, same, limits, prompts)
+    memos = Memo(MEMO_BYTES), Memo(MEMO_BYTES)
+    return Index(profile, found, grams, lists, short_of, same, limits, prompts, *memos)
 
 
 def _keyed(rows: Iterable[dict[str, Any]]) -> dict[tuple[int, int], dict[str, Any]]:
