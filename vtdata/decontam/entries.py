@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 
 import numpy as np
@@ -38,8 +38,13 @@ class Entry:
     """Distinct, in order of first appearance; those with a word that is no evidence left out."""
     places: list[int]
     """The token at which each n-gram first begins."""
+    n_grams: int
     evidence: list[str]
     """The words without those that are no evidence."""
+
+    def lean(self) -> Entry:
+        """The same without its n-grams, once they are in an index."""
+        return replace(self, grams=[], places=[])
 
     @property
     def token_bytes(self) -> float:
@@ -66,7 +71,9 @@ def _entry(bench: str, item: Item, profile: Profile) -> Entry:
             grams.setdefault(tuple(words[place : place + profile.n]), place)
     evidence = [word for word, heavy in zip(words, weight, strict=True) if heavy]
     cut = pieces(words, weight) if profile.aligns else Pieces([], [], [])
-    return Entry(bench, item, found, weight, cut, list(grams), list(grams.values()), evidence)
+    return Entry(
+        bench, item, found, weight, cut, list(grams), list(grams.values()), len(grams), evidence
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -103,7 +103,7 @@ class Index:
         return [
             (entry.bench, entry.item.index)
             for entry in self.found
-            if not entry.grams and not 0 < entry.n_tokens <= self.profile.short_words
+            if not entry.n_grams and not 0 < entry.n_tokens <= self.profile.short_words
         ]
 
     def scan(self, texts: pa.Array, side: str) -> pa.Table:
@@ -130,7 +130,7 @@ class Index:
         entry = self.found[row["entry"]]
         known = {"bench": entry.bench, "item": entry.item.index, "item_field": entry.item.field}
         sizes = {"n_tokens": entry.n_tokens, "n_pieces": len(entry.pieces.texts)}
-        return {**_NOTHING, "n_grams": len(entry.grams), **known, **sizes, **row}
+        return {**_NOTHING, "n_grams": entry.n_grams, **known, **sizes, **row}
 
     def _by_prompt(self, texts: pa.Array) -> dict[tuple[int, int], dict[str, Any]]:
         """What is to be seen only where a text is a whole question: suspects, and templates.
@@ -308,7 +308,7 @@ class Index:
             "item_start": entry.tokens[0].start,
             "item_end": entry.tokens[-1].end,
             "coverage": 1.0,
-            "n_shared": len(entry.grams),
+            "n_shared": entry.n_grams,
             "n_equal": len(entry.pieces.texts),
             "longest_run": entry.n_tokens,
             "rule": "short",
@@ -356,6 +356,8 @@ def build(benchmarks: Sequence[Benchmark], profile: Profile) -> Index:
     lines, short_of = shorts(found, profile)
     grams = Grams.compile(lists.grams, lines, profile.form, profile.n)
     grams.make_ready()
+    lists = replace(lists, grams=[])
+    found = [entry.lean() for entry in found]
     limits = np.array([entry.n_tokens * 3 // 2 + 20 for entry in found], np.int64)
     vocabulary = {word for entry in found for word in entry.evidence}
     hashes = {word: hash_word(word) for word in vocabulary}

@@ -156,6 +156,7 @@ class Grams:
         """Make the tables of the compiled scan, where it is loaded, before the first text."""
         if "vtdata.decontam.kernel.compiled" in sys.modules:
             _ = self._gram_table, self._short_table
+            object.__setattr__(self, "grams", ())  # some 20 MB of tuples; the tables have them
 
     @cached_property
     def _plain(self) -> Plain:
