@@ -45,7 +45,7 @@ serve *args: (_env "local")
 test *args: (_env "dev")
     "{{ python }}" -m pytest -n auto --dist loadfile "$@"
 
-# the tests that take longer than a minute each
+# the tests that the default ones have no time for
 [group('development')]
 test-slow *args: (_env "dev")
     "{{ python }}" -m pytest -m "slow and not gpu and not network" "$@"

@@ -167,6 +167,7 @@ def test_power_sees_the_same_sample_however_the_corpus_was_scanned(
     assert card["sentence"].startswith("no hit at recall 1.000")
 
 
+@pytest.mark.slow
 def test_processes_find_what_threads_find(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vtdata.decontam.inputs.parquet.UNIT_BYTES", 300)
     texts = [f"{at} {ITEM if at % 5 == 0 else OTHER if at % 7 == 0 else at}" for at in range(90)]

@@ -74,6 +74,7 @@ def test_an_unpinned_dataset_says_what_it_resolved_to(tmp_path: Path) -> None:
     assert again["load"]["sha256"] == load["sha256"]  # from the cache, with no Hub to ask
 
 
+@pytest.mark.slow
 def test_files_of_a_repository_with_a_script(tmp_path: Path) -> None:
     def lines(number: int) -> bytes:
         row = {"question_content": f"p{number}", "question_id": str(number)}

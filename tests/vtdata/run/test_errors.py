@@ -48,6 +48,7 @@ def run_foreign(recipe: Path, fake: Handle, body: str, *more: object):
 GOOD = 'query.extra["score"] = [None, 1, 2.5][query.bucket % 3]'
 
 
+@pytest.mark.slow
 def test_a_step_that_raises_ends_the_run_and_the_next_repairs_it(
     foreign: Path, fake: Handle
 ) -> None:

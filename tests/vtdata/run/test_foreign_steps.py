@@ -126,6 +126,7 @@ class Print(Map):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_step_that_ends_the_program_is_no_success(tmp_path: Path, workers: int) -> None:
     recipe = full_recipe(tmp_path, 4, until="queries")

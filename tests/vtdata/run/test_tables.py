@@ -41,6 +41,7 @@ def seen(run: Path) -> list[dict[str, Any]]:
     return list(read_table(folder_of(run, "queries"), manifest_of(run, "queries").tables["seen"]))
 
 
+@pytest.mark.slow
 def test_rows_are_the_same_bytes_however_the_work_was_split(tmp_path: Path) -> None:
     recipe = logging_recipe(tmp_path, "Lengths", "Waits")
     files = []
@@ -59,6 +60,7 @@ def test_rows_are_the_same_bytes_however_the_work_was_split(tmp_path: Path) -> N
     assert files[0].sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
 
 
+@pytest.mark.slow
 def test_small_runs_and_parts_hold_the_same_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -71,6 +73,7 @@ def test_small_runs_and_parts_hold_the_same_rows(
     assert seen(tmp_path / "split") == seen(tmp_path / "whole")
 
 
+@pytest.mark.slow
 def test_a_rank_that_is_done_again_logs_each_row_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

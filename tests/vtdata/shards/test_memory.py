@@ -75,6 +75,7 @@ def check_files(folder: Path, num_rows: int) -> None:
     assert max(group.total_byte_size for group in groups) < 66 * 2**20
 
 
+@pytest.mark.slow
 def test_memory_of_a_small_set(tmp_path: Path) -> None:
     """190 MB of rows: more than what may be held."""
     spilled, written = measure(tmp_path, 30, 16, 400_000)
