@@ -158,6 +158,12 @@ def audit(request: Request, engine: Engine, hooks: Hooks | None = None) -> Audit
         if indexes.without_evidence:
             hooks.say(_silent(indexes.without_evidence))
         _count(made)
+        if not made.counts.texts:
+            raise ConfigError(
+                f"nothing was scanned: {made.counts.rows:,} rows hold no text in "
+                f"{', '.join(sorted({shown_fields(one.fields) for one in held}))} "
+                f"({made.counts.null_texts:,} null): name other columns with --field"
+            )
         made.power = _measure_power(made, engine, indexes)
         hits = [judged(one, benchmarks, profile, engine) for one in held]
         tables = [evidence_of(table, benchmarks, profile, engine) for table in hits]

@@ -13,12 +13,20 @@ from numpy.typing import NDArray
 
 from vtdata.decontam.align import Pieces, pieces
 from vtdata.decontam.benchmark import Benchmark, Item
+from vtdata.decontam.kernel import MAX_SHORT
 from vtdata.decontam.normal.phrases import weights
-from vtdata.decontam.normal.tokens import Token, tokens
+from vtdata.decontam.normal.tokens import Token, tokens, words
 from vtdata.decontam.profile import Profile
 
-LABELS = ("question", "problem", "q", "exercise", "task", "prompt", "user", "问题", "题目")
-"""Words that may stand before a short item on its line: "Question: ...". Ours."""
+_WORDS = ("question", "problem", "q", "exercise", "task", "prompt", "user", "问题", "题目")
+LABELS = (
+    *_WORDS,
+    *(f"{word} {number}" for word in _WORDS[:4] for number in range(1, 31)),
+    *(f"solve the following {kind}problem" for kind in ("", "math ")),
+    "answer the following question",
+    "please",
+)
+"""What may stand before a short item on its line: "Question 3: ...". Ours."""
 
 Gram = tuple[str, ...]
 
@@ -63,14 +71,14 @@ def entries(benchmarks: Sequence[Benchmark], profile: Profile) -> list[Entry]:
 
 def _entry(bench: str, item: Item, profile: Profile) -> Entry:
     found = tokens(item.text, profile.form)
-    words = [token.text for token in found]
-    weight = weights(words, drawings=not profile.aligns)  # the paper's rule has no exception
+    spelled = [token.text for token in found]
+    weight = weights(spelled, drawings=not profile.aligns)  # the paper's rule has no exception
     grams: dict[Gram, int] = {}
-    for place in range(len(words) - profile.n + 1):
+    for place in range(len(spelled) - profile.n + 1):
         if all(weight[place : place + profile.n]):
-            grams.setdefault(tuple(words[place : place + profile.n]), place)
-    evidence = [word for word, heavy in zip(words, weight, strict=True) if heavy]
-    cut = pieces(words, weight) if profile.aligns else Pieces([], [], [])
+            grams.setdefault(tuple(spelled[place : place + profile.n]), place)
+    evidence = [word for word, heavy in zip(spelled, weight, strict=True) if heavy]
+    cut = pieces(spelled, weight) if profile.aligns else Pieces([], [], [])
     return Entry(
         bench, item, found, weight, cut, list(grams), list(grams.values()), len(grams), evidence
     )
@@ -141,9 +149,10 @@ def shorts(
 ) -> tuple[list[tuple[str, ...]], list[list[int]]]:
     """Return the beginnings of lines that are a short item, and the entries of each."""
     lines: dict[tuple[str, ...], list[int]] = {}
+    labels = [tuple(words(label, profile.form)) for label in ("", *LABELS)]
     for number, entry in enumerate(found):
         if 0 < entry.n_tokens <= profile.short_words:
-            for label in ("", *LABELS):
-                before = [token.text for token in tokens(label, profile.form)]
-                lines.setdefault((*before, *entry.evidence), []).append(number)
+            for label in labels:
+                if len(label) + entry.n_tokens <= MAX_SHORT:
+                    lines.setdefault((*label, *entry.evidence), []).append(number)
     return list(lines), list(lines.values())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pyarrow as pa
@@ -40,7 +41,8 @@ def measured(
         return None
     path = folder / FOLDER / f"{_key(sample, benchmarks, profile)}.json"
     if path.is_file():
-        return json.loads(path.read_bytes())
+        with suppress(json.JSONDecodeError):  # cut off: measured again
+            return json.loads(path.read_bytes())
     power = engine.power(index_of(benchmarks, profile), sample, benchmarks)
     path.parent.mkdir(exist_ok=True)
     with replacing(path) as file:

@@ -80,6 +80,7 @@ def check_places(request: Request, shards: Sequence[Shard]) -> None:
     """
     if request.out is not None:
         check_out(request.out, shards)
+    _check_files(request, shards)
     folders = [Path(given) for given in request.inputs if Path(given).is_dir()]
     for folder in folders:
         if listed(folder) is not None:
@@ -96,6 +97,31 @@ def check_places(request: Request, shards: Sequence[Shard]) -> None:
                     f"{option} {path} lies in {folder}, which is audited, and would be audited "
                     f"with it next time: name a place outside with {option}"
                 )
+
+
+def _check_files(request: Request, shards: Sequence[Shard]) -> None:
+    """Refuse to write over what is read, or twice to one file."""
+    read = {shard.path.resolve(): "is part of the corpus" for shard in shards if shard.path}
+    for word in request.against:
+        for path in (Path(word), Path(word.rpartition(":")[0] or word)):
+            if path.is_file():
+                read[path.resolve()] = "is a benchmark"
+    taken = dict(read)
+    for option, path in written_files(request):
+        if reason := taken.get(path.resolve()):
+            raise ConfigError(f"{option} would write {path}, which {reason}: choose another name")
+        taken[path.resolve()] = f"{option} writes, too"
+
+
+def written_files(request: Request) -> list[tuple[str, Path]]:
+    """Every file that a report or marks write, with the option that asks for it."""
+    found = []
+    if request.report is not None:
+        beside = (request.report.with_suffix(end) for end in (".parquet", ".card.json", ".card.md"))
+        found += [("--report", path) for path in dict.fromkeys([request.report, *beside])]
+    if request.marks is not None:
+        found.append(("--marks", request.marks))
+    return found
 
 
 def store_of(request: Request) -> Path:

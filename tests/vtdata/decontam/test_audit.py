@@ -242,6 +242,44 @@ def test_what_is_wrong_is_said_before_any_work(
     assert not (tmp_path / "decontam").exists()
 
 
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"report": "a.html"}, "--report would write a.parquet, which is part of the corpus"),
+        ({"report": "a.parquet"}, "--report would write a.parquet, which is part of the corpus"),
+        ({"marks": "aime.jsonl"}, "--marks would write aime.jsonl, which is a benchmark"),
+        ({"report": "aime.jsonl"}, "--report would write aime.jsonl, which is a benchmark"),
+        ({"report": "r.jsonl", "marks": "r.jsonl"}, "which --report writes, too"),
+    ],
+)
+def test_nothing_is_written_over_what_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: dict[str, str], message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    pq.write_table(pa.table({"prompt": [ITEM]}), "a.parquet")
+    against = [bench_file(tmp_path, "aime", ITEM)]
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    with pytest.raises(ConfigError, match=message):
+        api.decontam(["a.parquet"], against=against, engine=engine(), **changes)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_a_corpus_without_text_is_no_corpus_without_hits(tmp_path: Path) -> None:
+    corpus(tmp_path, {"prompt": pa.array([None, None], pa.string())})
+    with pytest.raises(ConfigError, match=r"nothing was scanned: 2 rows hold no text.*\(2 null\)"):
+        run(tmp_path, bench_file(tmp_path, "aime", ITEM))
+
+
+def test_power_that_was_cut_off_is_measured_again(tmp_path: Path) -> None:
+    corpus(tmp_path, {"prompt": [ITEM, "x"]})
+    measure = replace(engine(), power=lambda *_: {"recall": {}, "false_flags": {}})
+    against = bench_file(tmp_path, "aime", ITEM)
+    power = run(tmp_path, against, engine=measure).power
+    (kept,) = (tmp_path / "store" / "power").glob("*.json")
+    kept.write_bytes(kept.read_bytes()[:5])
+    assert run(tmp_path, against, engine=measure).power == power == json.loads(kept.read_bytes())
+
+
 def test_a_corrupt_file_ends_the_audit_and_keeps_what_was_scanned(tmp_path: Path) -> None:
     corpus(tmp_path, {"prompt": [ITEM]})
     bad = corpus(tmp_path, {"prompt": ["y" * 100, "z" * 100]}, "b.parquet")

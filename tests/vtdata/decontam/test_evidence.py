@@ -247,6 +247,14 @@ def test_json_lines_are_plain_and_one_a_hit(tmp_path: Path) -> None:
     assert list(row) == EVIDENCE.names
 
 
+def test_json_is_one_array(tmp_path: Path) -> None:
+    hits = found(candidate("a"), candidate("b", row=1))
+    for some in (hits, hits.slice(0, 0)):
+        write_json(some, tmp_path / "e.json")
+        read = json.loads((tmp_path / "e.json").read_text())
+        assert [row["doc_text"] for row in read] == some.column("doc_text").to_pylist()
+
+
 def test_json_and_parquet_say_the_same(tmp_path: Path) -> None:
     hits = found(candidate(), candidate(item=1, rollout=3))
     write_parquet(hits, tmp_path / "e.parquet")

@@ -377,6 +377,28 @@ def test_fields_that_are_named(tmp_path: Path) -> None:
     ]
 
 
+def test_texts_inside_of_an_object_where_a_text_should_be_are_taken(tmp_path: Path) -> None:
+    rows = ["a", ["b", "c"], {"content": "d", "n": 1}, [{"role": "assistant", "content": "e"}], 7]
+    lines = "".join(json.dumps({"prompt": row}) + "\n" for row in rows)
+    (tmp_path / "a.jsonl").write_text(lines)
+    shard = open_inputs([str(tmp_path / "a.jsonl")])[0]
+    assert sorted(seen(shard)) == [
+        (0, "prompt", "prompt", b"a"),
+        (1, "prompt[0]", "prompt", b"b"),
+        (1, "prompt[1]", "prompt", b"c"),
+        (2, "prompt.content", "prompt", b"d"),
+        (3, "prompt[0].content", "response", b"e"),
+    ]
+
+
+def test_a_dot_in_a_name_is_refused(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"a.b": ["x"], "prompt": ["y"]}), tmp_path / "a.parquet")
+    with pytest.raises(
+        ConfigError, match=r"--field a\.b: the name of this column of a\.parquet has a dot"
+    ):
+        open_inputs([str(tmp_path / "a.parquet")], ["a.b"])
+
+
 def test_inputs_that_are_wrong(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("x")
     (tmp_path / "empty").mkdir()

@@ -122,6 +122,11 @@ def _known(name: str, there: Mapping[str, Leaf]) -> list[Field]:
 
 
 def _asked(name: str, there: Mapping[str, Leaf], schema: pa.Schema, shown: str) -> list[Field]:
+    if "." in name and name in schema.names:
+        raise ConfigError(
+            f"--field {name}: the name of this column of {shown} has a dot, which stands for a way "
+            "into a column: rename it"
+        )
     if name in there:
         return [_field(name)]
     if found := _known(name, there):

@@ -28,8 +28,8 @@ def rows_batch(
 ) -> Batch:
     """Take the texts of these columns from objects with these row numbers.
 
-    A value that is no text where one should be counts as a null. Halves of surrogate pairs take
-    three bytes, as everywhere in evidence.
+    Where an object stands in place of a text, all texts in it are taken; a number counts as a null.
+    Halves of surrogate pairs take three bytes, as everywhere in evidence.
     """
     pieces, nulls = [], 0
     for one in fields:
@@ -79,14 +79,16 @@ def _down(
         inner = len(positions) if name == ROLLOUTS else rollout
         for at, item in enumerate(value):
             yield from _down(item, steps, name, f"{label}[{{}}]", (*positions, at), side, inner)
-    elif isinstance(value, dict) and steps:
+    elif isinstance(value, dict):
         for role in ROLES:
             if isinstance(value.get(role), str):
                 side = "response" if value[role].lower() in ANSWERS else "prompt"
-        first, *rest = steps
-        yield from _down(
-            value.get(first), rest, first, f"{label}.{first}", positions, side, rollout
-        )
+        first, rest = ([steps[0]], steps[1:]) if steps else (value.keys() - set(ROLES), ())
+        for inner_name in sorted(first):
+            yield from _down(
+                value.get(inner_name), rest, inner_name, f"{label}.{inner_name}", positions, side,
+                rollout,
+            )  # fmt: skip
     else:
         text = value if isinstance(value, str) and not steps else None
         yield _Text(text, label, positions, side, rollout)

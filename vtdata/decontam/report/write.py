@@ -1,4 +1,4 @@
-"""Evidence as files: Parquet for tools, one JSON object a line for everything else."""
+"""Evidence as files: Parquet for tools, JSON for everything else."""
 
 from __future__ import annotations
 
@@ -47,10 +47,15 @@ def write_parquet(evidence: pa.Table, path: Path) -> None:
 
 
 def write_json(evidence: pa.Table, path: Path) -> None:
-    """Write evidence as JSON lines, UTF-8: one object a hit, in the table's order."""
+    """Write evidence, UTF-8, in the table's order: lines into ``.jsonl``, else one JSON array."""
     with replacing(path) as file:
-        for line in json_lines(evidence):
-            file.write(line.encode() + b"\n")
+        if path.suffix == ".jsonl":
+            file.writelines(line.encode() + b"\n" for line in json_lines(evidence))
+            return
+        file.write(b"[")
+        for number, line in enumerate(json_lines(evidence)):
+            file.write((b",\n" if number else b"\n") + line.encode())
+        file.write(b"\n]\n")
 
 
 def json_lines(evidence: pa.Table) -> Iterable[str]:
