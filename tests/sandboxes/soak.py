@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import random
 import time
@@ -74,6 +75,7 @@ async def soak(count: int, rng: random.Random) -> Soak:
     kinds = [rng.random() < _HOSTILE_SHARE for _ in range(count)]
     programs = [hostile(rng) if bad else ordinary(rng) for bad in kinds]
     await asyncio.to_thread(int)  # the loop's own threads and files exist
+    gc.collect()  # what earlier tests left behind is not the soak's
     before = _counts()
     begin = time.perf_counter()
     backend = type(sandbox.load("local", Path(__file__).parent))
